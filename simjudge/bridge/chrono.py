@@ -15,47 +15,38 @@ The program steps its system; `step` looks at it, and advances nothing. docs/bri
 from __future__ import annotations
 
 import atexit
-import json
 import logging
-import signal
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from typing_extensions import Self
 
-from simjudge.bridge.adopted_camera import AdoptedCamera
+from simjudge.bridge.bridge_devices import BridgeDevices
+from simjudge.bridge.bridge_outputs import BridgeOutputs
+from simjudge.bridge.bridge_views import BridgeViews
 from simjudge.bridge.camera_choice import choose_camera
-from simjudge.bridge.live_camera import CameraPlace, FrameSource, LiveCamera
-from simjudge.bridge.live_lidar import LiveLidar, lidar_views
-from simjudge.bridge.live_record import BridgeOutput, BridgeRecorder, BridgeSetup
+from simjudge.bridge.live_camera import FrameSource
+from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.bridge.visuals import chrono_frame, frame_pose
+from simjudge.bridge.stop_signals import StopSignals
+from simjudge.bridge.visuals import frame_pose
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.version import version
-from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.engines.chrono.cameras import ChronoCameras
 from simjudge.engines.chrono.modules import load_modules
 from simjudge.engines.chrono.other_sensors import check_own_lidar
-from simjudge.engines.chrono.probe import ProbeResult, probe
 from simjudge.engines.chrono.versions import identify_release
-from simjudge.engines.chrono.views import ChronoViews
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.sensor_file import sensor_from_fields
-from simjudge.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Command
 
 __all__ = ["ChronoBridge", "Pose"]
@@ -116,20 +107,15 @@ class ChronoBridge:
         self.scene = self._manager.scene
         self.losses = Losses()
         self._ros, self._seed, self._labelling = ros, seed, Labelling(min_size, min_visible)
-        self._probed: ProbeResult | None = None
-        self._cameras: dict[str, tuple[MountedCamera, CameraPlace, bool]] = {}
-        self._adopted: dict[str, AdoptedCamera] = {}
-        self._specs: dict[str, tuple[SensorSpec, CameraPlace]] = {}
-        self._views: list[ChronoViews] = []
+        self._stack, self._begun, self._closed = ExitStack(), False, False
+        self._views = BridgeViews(self._world, self._manager, self._stack)
+        self._devices = BridgeDevices(self._world, self._views, self._labelling, seed)
         self._sources: list[FrameSource] = []
         self._feeds: list[SensorFeed] = []
-        self._outputs: list[BridgeOutput] = []
-        self._stack, self._begun, self._closed = ExitStack(), False, False
+        self._outputs = BridgeOutputs(self._stack)
         self._time, self._sample = round(self._world.time * _SECOND), 0
         self._start, self._command = self._time, Command()
-        self._node: Any = None
-        self._stop = False
-        self._listen()
+        self._stop = StopSignals(self._stack)
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
@@ -209,10 +195,7 @@ class ChronoBridge:
         self._check_new(name)
         stated = {"size": size, "field_of_view": field_of_view, "rate": rate, "lens": lens, **fields}
         chosen = choose_camera(camera, name, stated, filters)
-        at = _pose(pose)
-        carrier, mount = self._world.mount_on(body, at)
-        place = CameraPlace(*self._world.carrier(body, at))
-        self._cameras[name] = (MountedCamera(name, chosen, mount), place, carrier != CAR)
+        self._devices.add_camera(name, chosen, body, _pose(pose))
 
     def adopt(self, sensor: Any, name: str = CAMERA) -> tuple[str, ...]:
         """Take over a ChCameraSensor that the program made; its manager's Update() comes before `step`.
@@ -228,14 +211,7 @@ class ChronoBridge:
             UsageError: it is no camera, its lens cannot be said in a camera_info, or the name is taken.
         """
         self._check_new(name)
-        adopted = AdoptedCamera(self._world, sensor, name, self._probe(), self._labelling)
-        carrier, mount = self._world.mount_on(adopted.place.body, adopted.place.pose)
-        adopted.mounted = replace(adopted.mounted, mount=mount)
-        self._adopted[name] = adopted
-        self._cameras[name] = (adopted.mounted, adopted.place, carrier != CAR)
-        for note in adopted.notes:
-            _log.warning("camera %s: %s", name, note)
-        return adopted.notes
+        return self._devices.adopt_camera(name, sensor)
 
     def imu(self, body: Any = None, pose: Any = None, *, name: str = "imu", rate: float = 100.0, **fields: Any) -> None:
         """Add an accelerometer and gyroscope; readings are computed from the body's motion.
@@ -285,7 +261,7 @@ class ChronoBridge:
     @property
     def command(self) -> Command:
         """What the driver does: the last message of vehicle/input, or what `drive` was told."""
-        found = None if self._node is None else self._node.latest_command()
+        found = self._outputs.latest_command()
         return self._command if found is None else found
 
     def driver_inputs(self) -> Any:
@@ -320,7 +296,7 @@ class ChronoBridge:
         if not self._begun:
             self._begin()
         over = duration is not None and self._world.time - self._start / _SECOND >= duration - 1e-9
-        going = not (self._stop or over or self._closed) and (self._node is None or self._node.ok())
+        going = not (self._stop.noted or over or self._closed) and self._outputs.ok()
         if not going:
             self.close()
         return going
@@ -366,7 +342,7 @@ class ChronoBridge:
             self._stack.close()
         finally:
             self._world.system = None
-            self._manager = None
+            self._manager = self._views.manager = None
 
     def _hand_over(self, now: int, *, observe: bool) -> None:
         # Sensors that were made just now have seen this step already.
@@ -374,27 +350,20 @@ class ChronoBridge:
             feed.observe(now)
         for source in self._sources:
             source.observe(now)
-        frames = [(source, frame) for source in self._sources for frame in source.take(now)]
+        frames = [(source.mounted.name, frame) for source in self._sources for frame in source.take(now)]
         batches = [batch for feed in self._feeds if (batch := feed.take(now)) is not None]
         if now >= self._sample or frames or any(batch.has_scan for batch in batches):
             self._tell_motion(now)
-        for output in self._outputs:
-            for batch in batches:
-                output.readings(batch)
-            for source, frame in frames:
-                output.frame(source.mounted.name, frame)
+        self._outputs.readings_and_frames(batches, frames)
 
     def _tell_motion(self, now: int) -> None:
         self._sample = max(self._sample, now - _PERIOD) + _PERIOD
         if self._world.vehicle is None:
-            for output in self._outputs:
-                output.clock(now)
+            self._outputs.clock(now)
             return
         # Its time is the very number that a message's stamp becomes again.
-        sample, command = MotionSample(now, replace(self._world.vehicle_state(), time=now / _SECOND)), self.command
-        for output in self._outputs:
-            output.motion(sample)
-            output.command(now, command)
+        sample = MotionSample(now, replace(self._world.vehicle_state(), time=now / _SECOND))
+        self._outputs.motion(now, sample, self.command)
 
     def _begin(self) -> None:
         """Make everything ready, before the first step."""
@@ -402,51 +371,13 @@ class ChronoBridge:
         self._world.check_labels()
         for name, kinds in self._world.unseen.items():
             _log.warning("%s: Chrono::Sensor shows no %s", name, ", ".join(kinds))
-        world, probed = self._world, self._probe()
-        for note in probed.notes:
-            _log.warning("PyChrono %s: %s", world.release.version, note)
-        for name, (mounted, place, _) in self._cameras.items():
-            cameras = ChronoCameras(self._view(place), probed, brackets=(1.0,))
-            if name in self._adopted:
-                self._adopted[name].look_through(cameras)
-                self._sources.append(self._adopted[name])
-                continue
-            self._sources.append(LiveCamera(world, mounted, place, cameras, self._labelling, self._seed))
-        motion = [spec for spec, _ in self._specs.values() if not isinstance(spec, LidarSpec)]
-        if motion:
-            self._feeds.append(SensorFeed(world, motion, self._seed))
-        for spec, place in self._specs.values():
-            if isinstance(spec, LidarSpec):
-                frame = chrono_frame(world.modules.core, place.pose)
-                views = lidar_views(world, place.body, frame, self._lamps)
-                self._views.append(views)
-                self._stack.callback(views.close)
-                self._feeds.append(SensorFeed(LiveLidar(world, spec, views), [spec], self._seed))
-        self._open(self._setup())
-
-    def _setup(self) -> BridgeSetup:
-        specs = [spec for spec, _ in self._specs.values()]
-        cameras = [mounted for mounted, _, _ in self._cameras.values()]
-        placed = {name for name, (_, _, moves) in self._cameras.items() if moves}
-        mounts = {each.name: each.mount for each in cameras if each.name not in placed}
-        mounts |= {spec.name: spec.mount for spec in specs if spec.body == CAR}
-        return BridgeSetup(self._world.scene(), cameras, placed, specs, mounts)
-
-    def _open(self, setup: BridgeSetup) -> None:
-        """Open the recording and the topics."""
+        self._sources = self._devices.frame_sources()
+        self._feeds = self._devices.sensor_feeds()
+        setup = self._devices.setup()
         if self._out is not None:
-            recording = self._stack.enter_context(
-                record_messages(self._out, {"simjudge": json.dumps(self._describe(setup), indent=2)})
-            )
-            self._outputs.append(BridgeRecorder(recording, setup, self._time))
+            self._outputs.record(self._out, setup, self._time, self._describe(setup))
         if self._ros:
-            try:
-                topics = import_module("simjudge.nodes.bridge_topics")
-            except ImportError as error:
-                raise SimjudgeError(f"ros=True: ROS 2 is missing ({error}): install simjudge[ros], or source one"
-                                    ) from error  # fmt: skip
-            self._node = self._stack.enter_context(topics.bridge_topics(setup, self._time))
-            self._outputs.append(self._node)
+            self._outputs.publish(setup, self._time)
 
     def _describe(self, setup: BridgeSetup) -> dict[str, Any]:
         """All that the recording depends on and the bridge knows of, as JSON has it."""
@@ -455,68 +386,22 @@ class ChronoBridge:
             "version": version(),
             "engine": {"name": "chrono", "variant": self._world.release.version, "system": "a program's own"},
             "cameras": {each.name: {"name": each.camera.name, "path": str(each.camera.path)} for each in setup.cameras},
-            "adopted": {name: list(each.notes) for name, each in self._adopted.items()},
+            "adopted": {name: list(each.notes) for name, each in self._devices.adopted.items()},
             "labels": {"min_size": limits.min_size, "min_visible": limits.min_visible},
             "seed": self._seed,
         }
 
-    def _view(self, place: CameraPlace) -> ChronoViews:
-        world = self._world
-        frame = chrono_frame(world.modules.core, place.pose)
-        views = ChronoViews(world.modules, world.release, world.system, place.body, self._lamps, frame)
-        self._views.append(views)
-        self._stack.callback(views.close)
-        return views
-
-    def _lamps(self, light: float) -> Any:
-        """A sensor manager of the system under the program's lamps."""
-        if light != 1:
-            raise UsageError("the lamps are the program's: they cannot be dimmed for a picture")
-        made = self._world.modules.sensor.ChSensorManager(self._world.system)
-        made.scene = self._manager.scene
-        if hasattr(made, "vulkan_scene"):
-            made.vulkan_scene = self._manager.vulkan_scene
-        return made
-
-    def _probe(self) -> ProbeResult:
-        if self._probed is None:
-            self._probed = probe(self._world.modules, self._world.release)
-        return self._probed
-
     def _sensor(self, kind: str, body: Any, pose: Any, name: str, fields: dict[str, Any]) -> SensorSpec:
         self._check_new(name)
-        at = _pose(pose)
-        carrier, mount = self._world.mount_on(body, at)
-        spec = replace(sensor_from_fields(name, {"kind": kind, **fields}), mount=mount, body=carrier)
-        self._specs[name] = (spec, CameraPlace(*self._world.carrier(body, at)))
-        return spec
+        return self._devices.add_sensor(name, body, _pose(pose), {"kind": kind, **fields})
 
     def _check_new(self, name: str) -> None:
         self._check_open(name)
-        if name in self._cameras or name in self._specs:
-            raise UsageError(f"{name}: there is a camera or sensor of that name; give another name")
+        self._devices.check_new(name)
 
     def _check_open(self, what: str) -> None:
         if self._begun:
             raise UsageError(f"{what}: the bridge has begun; add everything before the first step")
-
-    def _listen(self) -> None:
-        """Let the first Ctrl-C or SIGTERM end the program's loop by `ok`; a second Ctrl-C interrupts it."""
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before = signal.signal(number, self._note)
-            self._stack.callback(_restore, number, before)
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        if self._stop and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self._stop = True
-
-
-def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
-    if before is not None:
-        signal.signal(number, before)
 
 
 def _pose(given: Any) -> Pose:

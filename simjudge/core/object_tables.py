@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -235,7 +235,7 @@ def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
 def _take(table: AnyTable, rows: IntArray) -> AnyTable:
     columns = {column.name: getattr(table, column.name) for column in fields(table)}
     masks = columns.pop("masks")
-    taken = {name: None if values is None else values[rows] for name, values in columns.items()}
+    taken: dict[str, Any] = {name: None if values is None else values[rows] for name, values in columns.items()}
     return type(table)(**taken, masks=None if masks is None else masks.take(rows))
 
 

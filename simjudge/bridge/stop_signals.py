@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM end a program's loop in an orderly way."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import FrameType
+from typing import Any
+
+
+class StopSignals:
+    """Notes the first Ctrl-C or SIGTERM; a second Ctrl-C interrupts the program.
+
+    Attributes:
+        noted: whether one came.
+    """
+
+    def __init__(self, stack: ExitStack) -> None:
+        """Listen, if this is the main thread: others get no signals.
+
+        Args:
+            stack: puts the earlier handlers back when it is closed.
+        """
+        self.noted = False
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = signal.signal(number, self._note)
+            stack.callback(_restore, number, before)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.noted and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.noted = True
+
+
+def _restore(number: int, before: Callable[..., Any] | int | None) -> None:
+    if before is not None:
+        signal.signal(number, before)

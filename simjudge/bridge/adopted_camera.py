@@ -18,7 +18,6 @@ import numpy as np
 
 from simjudge.bridge.live_camera import CameraPlace, LiveFrame
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.bridge.visuals import frame_pose
 from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.exposure import CapturedImage, FrameExposure
 from simjudge.capture.ground_truth import ground_truth
@@ -27,6 +26,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.stamps import stamp_to_name
 from simjudge.engines.chrono import buffers
 from simjudge.engines.chrono.cameras import ChronoCameras
+from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
 from simjudge.engines.chrono.probe import ProbeResult
 from simjudge.engines.chrono.versions import Factor

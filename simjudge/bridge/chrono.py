@@ -32,7 +32,6 @@ from simjudge.bridge.live_camera import FrameSource
 from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.bridge.stop_signals import StopSignals
-from simjudge.bridge.visuals import frame_pose
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorFeed
@@ -40,6 +39,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import load_modules
 from simjudge.engines.chrono.other_sensors import check_own_lidar
 from simjudge.engines.chrono.versions import identify_release

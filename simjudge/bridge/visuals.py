@@ -16,6 +16,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
+from simjudge.engines.chrono.frames import frame_pose
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import Mesh
 
@@ -35,16 +36,6 @@ def reference_pose(body: Any) -> Pose:
     """
     frame = body.GetFrameRefToAbs()
     return frame_pose(frame)
-
-
-def frame_pose(frame: Any) -> Pose:
-    """A ChFrame as a pose.
-
-    Args:
-        frame: held by the caller.
-    """
-    position, rotation = frame.GetPos(), frame.GetRot()
-    return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
 
 
 def chrono_frame(core: Any, pose: Pose) -> Any:

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.car import STEP, Box, ChronoCar
+from simjudge.engines.chrono.artcar import STEP
+from simjudge.engines.chrono.car import Box, ChronoCar
+from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
 from simjudge.engines.chrono.versions import Release
@@ -326,8 +328,7 @@ def body_pose(body: Any) -> Pose:
     Returns:
         Pose of its centre of mass in the world, metres.
     """
-    position, rotation = body.GetPos(), body.GetRot()
-    return Pose((position.x, position.y, position.z), (rotation.e1, rotation.e2, rotation.e3, rotation.e0))
+    return frame_pose(body)
 
 
 def _contact_reporter(core: Any) -> Any:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.engines.body_engine import BodyEngine
+from simjudge.engines.chrono.artcar import STEP
 from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
 from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
 from simjudge.engines.chrono.scenes import plan_body, plan_scene

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.engines.chrono.artcar import STEP
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
-from simjudge.engines.chrono.car import STEP
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.sensors.inertial.inertial_fields import InertialSpec

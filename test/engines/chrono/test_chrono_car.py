@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.chrono.car import (
+from simjudge.engines.chrono.artcar import (
     Stance,
     base_in_reference,
-    bicycle_angle,
     check_vehicle,
     motor_settings,
     steering_input,
 )
+from simjudge.engines.chrono.wheels import bicycle_angle
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle_file import read_vehicle
 

@@ -10,220 +10,28 @@ once, and all deals share these values: the floor of sets of this size that hold
 
 The similarities do not change, so one join serves all deals, gaps and sizes. Every context stands in the pool twice: as
 it is when it is dealt to A, and with the gap when it is dealt to B.
-
-For sizes beyond those at hand, the gap that is shown in 80 of 100 cases is carried on. W1's noise falls with the square
-root of the number of units, but less where contexts have few neighbours, since a context's own sample is always among
-them. So D(n)^2 = c / (n + n0), with c and n0 from the gaps at all units and at half of them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from simjudge.context.deal_loops import add_dealt
+from simjudge.context.deals import Deals, UnitLabels
 from simjudge.context.distinct import Members
 from simjudge.context.method import Method
 from simjudge.context.multiple_tests import holm
 from simjudge.context.pool import ContextPool, Samples
+from simjudge.context.power_curve import GAP_KINDS, MISSED, SIZES, PowerCurve
 from simjudge.context.resampling import PooledSamples
 from simjudge.context.similarity_join import join_blocks
 from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
-
-SHOWN = 0.8
-"""The power that is asked for."""
-LOWERED = "lowered"
-"""The gap lowers the performance of every object of B that is found."""
-MISSED = "missed"
-"""The gap lets B miss more objects."""
-GAP_KINDS = (LOWERED, MISSED)
-SIZES = (1.0, 0.5)
-"""Shares of the units at hand at which power is simulated."""
-_LEAST_FALL = 1.2
-"""D(n/2)^2 / D(n)^2 is 2 where noise falls with the square root. Below this value, noise of the simulation is taken."""
-
-
-@dataclass(frozen=True, repr=False)
-class Deals(ShortRepr):
-    """Random deals of the units of both sets (A's first, then B's: F in all) to A and to B.
-
-    Attributes:
-        order: int32 (F, D), the order in which chance puts the units; the first are dealt to A, the last to B. Both
-            units of a pair have one order.
-        again: int32 (F, D), the order by which the deal is relabelled; of pairs, 1 where the unit then counts for A.
-        side: bool (F, D), of pairs: whether the unit is dealt to A, its partner to B; None where units are no pairs.
-        count_a: units of A.
-    """
-
-    order: npt.NDArray[np.int32]
-    again: npt.NDArray[np.int32]
-    side: BoolArray | None
-    count_a: int
-
-    @classmethod
-    def draw(cls, units: tuple[int, int], count: int, seed: int, *, paired: bool) -> Deals:
-        """Draw deals.
-
-        Args:
-            units: of A and of B.
-            count: how many.
-            seed: of the random numbers.
-            paired: unit i of A and unit i of B are a pair.
-        """
-        random = np.random.default_rng([seed, 2])
-        width = units[0] if paired else sum(units)
-        order = _orders(random, width, count)
-        if not paired:
-            return cls(order, _orders(random, width, count), None, units[0])
-        again, side = (random.integers(0, 2, order.shape).astype(np.int32) for _ in range(2))
-        both = (np.concatenate([bits, 1 - bits]) for bits in (again, side))
-        return cls(np.concatenate([order, order]), next(both), next(both).astype(np.bool_), units[0])
-
-    def labels(self, frame: IntArray, share: float) -> tuple[UnitLabels, UnitLabels]:
-        """Which units are A's and which are B's, in every deal and when it is relabelled.
-
-        As in `Resamples.within`, A and B have as many units that hold a class as they really have.
-
-        Args:
-            frame: pooled numbers of the units that hold the class, each perhaps several times.
-            share: of the units that are dealt; the others are left out.
-        """
-        units = len(self.order)
-        in_a, in_b, again = (np.zeros(self.order.shape, np.bool_) for _ in range(3))
-        if self.side is not None:
-            dealt = self.order < round(share * units / 2)
-            in_a, in_b, again = dealt & self.side, dealt & ~self.side, dealt & self.again.astype(np.bool_)
-        else:
-            held = np.unique(frame)
-            total_a = int(np.count_nonzero(held < self.count_a))
-            count_a, count_b = round(share * total_a), round(share * (len(held) - total_a))
-            place = _places(self.order[held])
-            in_a[held], in_b[held] = place < count_a, place >= len(held) - count_b
-            left_out = ~(in_a[held] | in_b[held])
-            again[held] = _places(self.again[held] + units * left_out) < count_a
-        return UnitLabels.build(in_a, in_b, again=None), UnitLabels.build(in_a, in_b, again=again)
-
-
-Flags = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, repr=False)
-class UnitLabels(ShortRepr):
-    """Which units count for A and for B.
-
-    Attributes:
-        a, b: uint8 (2 F, D); the first F rows are units without the gap, the others the same units with it.
-    """
-
-    a: Flags
-    b: Flags
-
-    @classmethod
-    def build(cls, in_a: BoolArray, in_b: BoolArray, *, again: BoolArray | None) -> UnitLabels:
-        """Labels of a deal.
-
-        Args:
-            in_a, in_b: (F, D), the deal; units of B have the gap.
-            again: (F, D), the units that count for A when the deal is relabelled; None: it is not.
-        """
-        mine, theirs = (in_a, in_b) if again is None else (again, (in_a | in_b) & ~again)
-        return cls(*(np.concatenate([side & in_a, side & in_b]).astype(np.uint8) for side in (mine, theirs)))
-
-
-def _orders(random: np.random.Generator, width: int, count: int) -> npt.NDArray[np.int32]:
-    return np.stack([random.permutation(width) for _ in range(count)], 1).astype(np.int32)
-
-
-def _places(order: npt.NDArray[np.signedinteger]) -> IntArray:
-    return order.argsort(0, kind="stable").argsort(0, kind="stable")
-
-
-@dataclass(frozen=True, repr=False)
-class PowerCurve(ShortRepr):
-    """How often gaps are shown, of one class or of all classes together.
-
-    Attributes:
-        gaps: float64 (G,), ascending, W1 of endless samples.
-        shown: by kind of gap, float64 (sizes, G), the share of deals in which a gap is called; NaN where performance
-            cannot fall so far.
-    """
-
-    gaps: FloatArray
-    shown: dict[str, FloatArray]
-
-    def power(self, kind: str, gap: float, times: float = 1.0) -> float | None:
-        """The share of cases in which a gap is shown.
-
-        Args:
-            kind: one of GAP_KINDS.
-            gap: W1 of endless samples.
-            times: as many times the units that were simulated.
-
-        Returns:
-            Between the simulated gaps by interpolation; None where performance cannot fall so far.
-        """
-        shown, known = self.shown[kind][0], ~np.isnan(self.shown[kind][0])
-        if not known.any() or gap > self.gaps[known][-1] * (1 + 1e-9):
-            return None
-        # More units show a gap as often as these show a larger one.
-        alike = min(gap / self._scale(kind, times), float(self.gaps[known][-1]))
-        return float(np.interp(alike, np.concatenate([[0.0], self.gaps[known]]), [SIGNIFICANCE, *shown[known]]))
-
-    def smallest_gap(self, kind: str, size: int = 0, times: float = 1.0) -> float | None:
-        """The smallest gap that is shown in 80 of 100 cases.
-
-        Args:
-            kind: one of GAP_KINDS.
-            size: place in SIZES.
-            times: as many times the units that were simulated.
-
-        Returns:
-            Between the simulated gaps by interpolation of the power's normal quantile; None where none of them is shown
-            so often.
-        """
-        shown = np.maximum.accumulate(np.nan_to_num(self.shown[kind][size], nan=0.0))
-        above = np.flatnonzero(shown >= SHOWN)
-        if not len(above):
-            return None
-        i = int(above[0])
-        before, gap_before = (shown[i - 1], self.gaps[i - 1]) if i else (SIGNIFICANCE, 0.0)
-        low, wanted, high = (NormalDist().inv_cdf(float(np.clip(p, 0.01, 0.99))) for p in (before, SHOWN, shown[i]))
-        found = float(gap_before + (wanted - low) / (high - low) * (self.gaps[i] - gap_before))
-        return found if times == 1 else found * self._scale(kind, times)
-
-    def times_units(self, kind: str, gap: float) -> float | None:
-        """How many times the units that were simulated show a gap in 80 of 100 cases.
-
-        Args:
-            kind: one of GAP_KINDS.
-            gap: W1 of endless samples.
-
-        Returns:
-            The factor, below 1 where fewer units would do; None where no simulated gap is shown so often, or the gap
-            cannot be.
-        """
-        shown = self.smallest_gap(kind)
-        if shown is None or self.power(kind, gap) is None:
-            return None
-        spare = self._spare(kind)
-        return (1 + spare) * (shown / gap) ** 2 - spare
-
-    def _scale(self, kind: str, times: float) -> float:
-        """What the smallest gap is multiplied by where there are so many times the units."""
-        spare = self._spare(kind)
-        return float(np.sqrt((1 + spare) / (times + spare)))
-
-    def _spare(self, kind: str) -> float:
-        """The n0 of the module's docstring, as a share of the units that were simulated."""
-        whole, half = (self.smallest_gap(kind, size) for size in range(len(SIZES)))
-        fall = 2.0 if whole is None or half is None else float(np.clip((half / whole) ** 2, _LEAST_FALL, 2.0))
-        return (1 - fall / 2) / (fall - 1)
 
 
 @dataclass(frozen=True, repr=False)

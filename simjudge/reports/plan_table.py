@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.context.power import GAP_KINDS
+from simjudge.context.power_curve import GAP_KINDS
 from simjudge.core.display import SummaryTable
 from simjudge.reports.number_format import format_number, format_percent
 from simjudge.studies.plan import Plan, PlanEntry

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.compiled import forgo_blas
-from simjudge.context.power import GAP_KINDS, SHOWN, Deals, PowerCurve, simulate_power
+from simjudge.context.deals import Deals
+from simjudge.context.power import simulate_power
+from simjudge.context.power_curve import GAP_KINDS, SHOWN, PowerCurve
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.core.arrays import IntArray

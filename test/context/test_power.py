@@ -8,21 +8,12 @@ from scipy.stats import wasserstein_distance
 from simulated_gaps import GapModel, rates
 
 from simjudge.context.algorithm import compare_class
+from simjudge.context.deals import Deals
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, label_contexts
 from simjudge.context.pool import Samples
-from simjudge.context.power import (
-    GAP_KINDS,
-    LOWERED,
-    MISSED,
-    SIZES,
-    Deals,
-    PowerCurve,
-    _deal_w1,
-    _pooled,
-    simulate_power,
-    with_gap,
-)
+from simjudge.context.power import _deal_w1, _pooled, simulate_power, with_gap
+from simjudge.context.power_curve import GAP_KINDS, LOWERED, MISSED, SIZES, PowerCurve
 
 METHOD = Method(patch=(2, 4))
 GAPS = (0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2)

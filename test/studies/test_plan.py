@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import simjudge as sj
 from simjudge.commands.app import app
-from simjudge.context.power import LOWERED, MISSED
+from simjudge.context.power_curve import LOWERED, MISSED
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions

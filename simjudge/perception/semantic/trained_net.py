@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from simjudge.core.errors import Losses
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.perception.model_card import card_page, common_facts, epoch_facts, training_text, write_card
+from simjudge.perception.semantic.lraspp import WIDTHS
 from simjudge.perception.semantic.training import (
     DEFAULT_INPUT,
-    WIDTHS,
     SemanticEpoch,
     SemanticTraining,
     train_semantic,

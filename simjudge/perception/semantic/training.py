@@ -1,14 +1,10 @@
-"""Training a net that gives every pixel a class: LR-ASPP on MobileNetV3, from random weights, exported to ONNX.
-
-Source of the architecture: Howard et al., "Searching for MobileNetV3", ICCV 2019, section 5.4, as torchvision has it.
-"""
+"""Training a net that gives every pixel a class, from random weights, exported to ONNX."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,41 +12,26 @@ from typing import Any
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file
-from simjudge.core.frames import FrameSet
-from simjudge.core.images import ImageError, RgbImage, as_rgb
+from simjudge.core.images import RgbImage
 from simjudge.core.label_pictures import UNLABELLED, LabelPicture
 from simjudge.core.progress import Advance
-from simjudge.data.semantic_classes import SemanticClasses, common_classes, count_unknown
-from simjudge.perception import torchvision_nms
+from simjudge.perception.semantic.labelled_pixels import LabelledPixels, read_sides
+from simjudge.perception.semantic.lraspp import WIDTHS, build_net, export_net, import_torch, torchvision_version
 from simjudge.perception.semantic.pixel_scores import mean_iou, pixel_accuracy, pixel_confusion
-from simjudge.perception.semantic.semantic_net import TASK
 from simjudge.perception.training_data import TrainingSplit
 from simjudge.perception.training_settings import TrainingSettings
 
 DEFAULT_INPUT = (512, 256)
 """Width and height of the net's input where nobody says otherwise, pixels."""
-WIDTHS = {"pico": 0.35, "nano": 0.5, "small": 1.0}
-"""Factor on the channels of MobileNetV3 (large, reduced tail), by size."""
-_INTER_CHANNELS = 128
-"""Channels of LR-ASPP's head, as torchvision has it."""
 _RATE, _DECAY = 2e-3, 1e-4
 """Largest learning rate and weight decay of AdamW; the rate rises over the first tenth and falls as a cosine."""
-_MOMENTUM = 0.1
-"""Of batch norms; torchvision's 0.01 is for trainings of many thousand steps."""
 _ZOOM = (0.8, 1.6)
 """Least and largest scale of a picture that is learnt from; what is beyond the input is cut off."""
 _MOST_THREADS = 8
 """Threads of torch at most, as Ultralytics has it."""
-_CACHE = 2_000_000_000
-"""Bytes of scaled pictures that are kept; others are read again."""
-_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the channels of photographs (ImageNet), which inputs are normalised by."""
 
 
 @dataclass(frozen=True)
@@ -87,53 +68,6 @@ class SemanticTraining:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(repr=False)
-class LabelledPixels(ShortRepr):
-    """Pictures and their classes, scaled to a net's input.
-
-    Attributes:
-        sets: frames with images and label pictures.
-        size: width and height, pixels.
-        table: the net's class by the sets' class numbers, uint8 (256,).
-        rows: set and frame of each picture.
-    """
-
-    sets: list[FrameSet]
-    size: tuple[int, int]
-    table: npt.NDArray[np.uint8]
-    rows: list[tuple[int, int]]
-    _kept: dict[int, tuple[RgbImage, LabelPicture]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        """The number of pictures."""
-        return len(self.rows)
-
-    def read(self, index: int) -> tuple[RgbImage, LabelPicture]:
-        """A picture and the classes of its pixels.
-
-        Args:
-            index: of the picture.
-
-        Returns:
-            uint8 (H, W, 3) and (H, W) of the size of the input; `UNLABELLED` where nothing is learnt.
-
-        Raises:
-            ImageError: one of them is damaged.
-        """
-        if index in self._kept:
-            return self._kept[index]
-        part, number = self.rows[index]
-        frames = self.sets[part]
-        assert frames.images is not None  # noqa: S101 - rows are of frames that have both
-        assert frames.semantic is not None  # noqa: S101
-        image = cv2.resize(as_rgb(frames.images.read(number)), self.size, interpolation=cv2.INTER_AREA)
-        labels = cv2.resize(frames.semantic.read(number), self.size, interpolation=cv2.INTER_NEAREST_EXACT)
-        pair = np.asarray(image, np.uint8), self.table[labels]
-        if (len(self._kept) + 1) * image.size * 4 // 3 < _CACHE:
-            self._kept[index] = pair
-        return pair
-
-
 def train_semantic(
     split: TrainingSplit, out: Path, settings: TrainingSettings, epoch_done: Callable[[SemanticEpoch, int], None],
     advance: Advance,
@@ -155,11 +89,11 @@ def train_semantic(
     Raises:
         SimjudgeError: torch is not installed, there is nothing to learn from, or training was stopped too early.
     """
-    torch = _import_torch()
+    torch = import_torch()
     losses = Losses()
-    train, valid, names = _sides(split, settings.input_size or DEFAULT_INPUT, losses)
+    train, valid, names = read_sides(split, settings.input_size or DEFAULT_INPUT, losses)
     training = SemanticTraining(class_names=names)
-    training.versions = {"torch": str(torch.__version__), "torchvision": _torchvision_version()}
+    training.versions = {"torch": str(torch.__version__), "torchvision": torchvision_version()}
     torch.manual_seed(settings.seed)
     net = build_net(len(names), WIDTHS[settings.size])
     device = torch.device(f"cuda:{settings.device}" if settings.device.isdecimal() else settings.device or "cpu")
@@ -181,7 +115,7 @@ def train_semantic(
     if not best:
         raise SimjudgeError("training was stopped before the first epoch was done; there is nothing to export")
     net.cpu().load_state_dict(best)
-    _export(net, names, out, train.size)
+    export_net(net, names, out, train.size)
     return training, losses
 
 
@@ -203,96 +137,10 @@ def free_core(torch: Any) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _sides(
-    split: TrainingSplit, size: tuple[int, int], losses: Losses
-) -> tuple[LabelledPixels, LabelledPixels, list[str]]:
-    """Both sides, readable and with classes numbered from 0, and the names of the classes that are learnt."""
-    first = split.train[0]
-    classes = common_classes([(first.name, first.class_names)])
-    table = classes.numbers(first.class_names)
-    sides: list[LabelledPixels] = []
-    for sets in (split.train, split.valid):
-        rows = [(part, i) for part, frames in enumerate(sets) for i in range(len(frames))]
-        side = LabelledPixels(sets, size, table, rows)
-        side.rows = [row for index, row in enumerate(rows) if _is_readable(side, index, losses)]
-        side._kept.clear()  # noqa: SLF001 - its own
-        if not side.rows:
-            name = "valid" if sides else "train"
-            raise SimjudgeError(f"{first.name}: no picture with whole labels on the {name} side")
-        sides.append(side)
-    learnt = _occurring(sides[0], classes)
-    if len(learnt) < 2:
-        raise SimjudgeError(f"{first.name}: its label pictures show {len(learnt)} classes; two at least can be learnt")
-    number = np.full(UNLABELLED + 1, UNLABELLED, np.uint8)
-    number[learnt] = np.arange(len(learnt))
-    for side in sides:
-        side.table = number[table]
-    return sides[0], sides[1], [classes.names[k] for k in learnt]
-
-
-def _is_readable(side: LabelledPixels, index: int, losses: Losses) -> bool:
-    part, number = side.rows[index]
-    frames = side.sets[part]
-    try:
-        side.read(index)
-    except ImageError as error:
-        losses.add("pictures that cannot be trained on", str(error))
-        return False
-    assert frames.semantic is not None  # noqa: S101 - it was read
-    count_unknown(frames.semantic.read(number), frames, number, losses)
-    return True
-
-
-def _occurring(side: LabelledPixels, classes: SemanticClasses) -> list[int]:
-    found: set[int] = set()
-    for index in range(len(side)):
-        found |= set(np.unique(side.read(index)[1]).tolist())
-    side._kept.clear()  # noqa: SLF001 - they are numbered otherwise afterwards
-    return sorted(found & set(classes.names))
-
-
-def build_net(classes: int, width: float) -> Any:
-    """LR-ASPP on MobileNetV3 with random weights.
-
-    Args:
-        classes: how many it tells apart.
-        width: factor on the backbone's channels.
-
-    Returns:
-        A torch module: float (B, 3, H, W), RGB in [0, 1], to scores (B, classes, h, w), an eighth of the size.
-    """
-    torch = _import_torch()
-    from torchvision.models._utils import IntermediateLayerGetter  # noqa: PLC0415 - an extra
-    from torchvision.models.mobilenetv3 import mobilenet_v3_large  # noqa: PLC0415
-    from torchvision.models.segmentation.lraspp import LRASPPHead  # noqa: PLC0415
-
-    layers = mobilenet_v3_large(weights=None, width_mult=width, reduced_tail=True, dilated=True).features
-    for layer in layers.modules():
-        if isinstance(layer, torch.nn.BatchNorm2d):
-            layer.momentum = _MOMENTUM
-    # Where the picture gets smaller, as torchvision finds it (segmentation/lraspp.py): an eighth, and the last layer.
-    stages = [0, *(i for i, layer in enumerate(layers) if getattr(layer, "_is_cn", False)), len(layers) - 1]
-    low, high = stages[-4], stages[-1]
-    backbone = IntermediateLayerGetter(layers, return_layers={str(low): "low", str(high): "high"})
-    head = LRASPPHead(layers[low].out_channels, layers[high].out_channels, classes, _INTER_CHANNELS)
-
-    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.backbone, self.head = backbone, head
-            for name, values in (("mean", _MEAN), ("deviation", _DEVIATION)):
-                self.register_buffer(name, torch.tensor(values).view(1, 3, 1, 1))
-
-        def forward(self, pictures: Any) -> Any:
-            return self.head(self.backbone((pictures - self.mean) / self.deviation))
-
-    return Net()
-
-
 def _epochs(
     net: Any, train: LabelledPixels, valid: LabelledPixels, settings: TrainingSettings, advance: Advance
 ) -> Iterator[tuple[SemanticEpoch, IntArray]]:
-    torch = _import_torch()
+    torch = import_torch()
     rng = np.random.default_rng(settings.seed)
     batches = -(-len(train) // settings.batch)
     steps = batches * settings.epochs
@@ -323,23 +171,21 @@ def _epochs(
 
 
 def _loss(net: Any, pairs: list[tuple[RgbImage, LabelPicture]]) -> Any:
-    torch = _import_torch()
+    torch = import_torch()
     pictures, labels = _tensors(net, pairs)
     scores = torch.nn.functional.interpolate(net(pictures), labels.shape[1:], mode="bilinear", align_corners=False)
     return torch.nn.functional.cross_entropy(scores, labels, ignore_index=UNLABELLED)
 
 
 def _tensors(net: Any, pairs: list[tuple[RgbImage, LabelPicture]]) -> tuple[Any, Any]:
-    torch = _import_torch()
+    torch = import_torch()
     device = next(net.parameters()).device
     pictures = torch.from_numpy(np.stack([image for image, _ in pairs])).permute(0, 3, 1, 2).to(device).float() / 255
     labels = torch.from_numpy(np.stack([label for _, label in pairs]).astype(np.int64)).to(device)
     return pictures, labels
 
 
-def _varied(
-    image: RgbImage, labels: LabelPicture, rng: np.random.Generator
-) -> tuple[RgbImage, LabelPicture]:
+def _varied(image: RgbImage, labels: LabelPicture, rng: np.random.Generator) -> tuple[RgbImage, LabelPicture]:
     """A picture mirrored at random, and scaled and shifted within `_ZOOM`; colours stay as they are."""
     height, width = labels.shape
     scale = rng.uniform(*_ZOOM)
@@ -358,7 +204,7 @@ def _varied(
 
 def _validate(net: Any, valid: LabelledPixels, batch: int) -> IntArray:
     """The confusion of classes on the validation side: see `pixel_confusion`."""
-    torch = _import_torch()
+    torch = import_torch()
     net.eval()
     classes = int(net.head.low_classifier.out_channels)
     total = np.zeros((classes, classes + 1), np.int64)
@@ -371,43 +217,3 @@ def _validate(net: Any, valid: LabelledPixels, batch: int) -> IntArray:
             )
             total += pixel_confusion(labels.cpu().numpy(), scores.argmax(1).cpu().numpy(), classes)
     return total
-
-
-def _export(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> None:
-    torch = _import_torch()
-    import onnx  # noqa: PLC0415 - an extra
-
-    net.eval()
-    with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:
-        file = Path(temporary) / "net.onnx"
-        torch.onnx.export(
-            net, (torch.zeros(1, 3, size[1], size[0]),), str(file), input_names=["images"], output_names=["scores"],
-            dynamic_axes={"images": {0: "batch"}, "scores": {0: "batch"}}, opset_version=17, dynamo=False,
-        )  # fmt: skip
-        network = onnx.load(str(file))
-    metadata: Mapping[str, Any] = {
-        "task": TASK, "names": dict(enumerate(names)), "imgsz": [size[1], size[0]],
-        "description": f"{out.stem}, trained by simjudge",
-    }  # fmt: skip
-    onnx.helper.set_model_props(network, {key: str(value) for key, value in metadata.items()})
-    onnx.checker.check_model(network)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(out) as target:
-        onnx.save(network, str(target))
-
-
-def _import_torch() -> Any:
-    try:
-        import torch  # noqa: PLC0415 - an extra
-
-        torchvision_nms.register_missing_nms()
-        import torchvision  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise SimjudgeError(f"training needs torch and torchvision: pip install 'simjudge[train]' ({error})") from error
-    return torch
-
-
-def _torchvision_version() -> str:
-    import torchvision  # noqa: PLC0415 - an extra
-
-    return str(torchvision.__version__)

@@ -52,10 +52,11 @@ def run(
     step depends on, it does that step again and those that need it. A step that fails stops only those that need it.
     """
     from simjudge.reports.study import run_study
+    from simjudge.studies.study_run import StudyRunOptions
 
     limit = gap_limit(fail_on)
     result = run_study(
-        study, out, size=size, inputs=_pairs(given), jobs=jobs, scheduler=scheduler, reuse=reuse, log=print_note,
+        study, out, size=size, inputs=_pairs(given), options=StudyRunOptions(jobs, scheduler, reuse), log=print_note,
         progress=progress,
     )  # fmt: skip
     _show(result, limit)

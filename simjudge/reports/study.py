@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -10,20 +10,19 @@ from simjudge.reports.study_page import write_study_page
 from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import DEFAULT_SIZE, read_study
 from simjudge.studies.study_listing import load_study
-from simjudge.studies.study_run import StudyResult, run_steps
+from simjudge.studies.study_run import StudyResult, StudyRunOptions, run_steps
 
 PAGE = "index.html"
+_AS_MANY_AS_FIT = StudyRunOptions()
 
 
-def run_study(  # noqa: PLR0913 - the options of the command
+def run_study(
     study: str | Path,
     out: str | Path,
     *,
     size: str = DEFAULT_SIZE,
     inputs: Mapping[str, str | Path] | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    reuse: Sequence[str | Path] = (),
+    options: StudyRunOptions = _AS_MANY_AS_FIT,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
@@ -34,9 +33,7 @@ def run_study(  # noqa: PLR0913 - the options of the command
         out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
         size: one of the study's sizes.
         inputs: files and folders by the names that the study has for them.
-        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
-        scheduler: address of a Dask scheduler whose workers do the steps; they must see `out` under the same path.
-        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
+        options: who does the steps, and what need not be done.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -48,9 +45,7 @@ def run_study(  # noqa: PLR0913 - the options of the command
         SimjudgeError: the file is damaged, or steps failed; what does not need them is done, and the page shows it.
     """
     read = read_study(study, VERBS, size, inputs)
-    result = run_steps(
-        read, Path(out), VERBS, jobs=jobs, scheduler=scheduler, reuse=reuse, log=log, progress=progress
-    )  # fmt: skip
+    result = run_steps(read, Path(out), VERBS, options=options, log=log, progress=progress)
     write_study_page(result, result.folder / PAGE, log)
     result.check()
     return result

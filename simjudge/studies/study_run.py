@@ -89,6 +89,26 @@ class StudyResult:
         raise SimjudgeError(f"{'; '.join(parts)}. What is done is kept: run the same command again")
 
 
+@dataclass(frozen=True)
+class StudyRunOptions:
+    """Who does the steps of a study, and what need not be done.
+
+    Attributes:
+        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
+        scheduler: address of a Dask scheduler whose workers do the steps; they must see the study's folder under the
+            same path.
+        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
+    """
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    reuse: Sequence[str | Path] = ()
+
+
+ONE_JOB = StudyRunOptions(jobs=1)
+"""One step after the other, on this machine."""
+
+
 @dataclass
 class _Run:
     """A study that runs.
@@ -145,9 +165,7 @@ def run_steps(
     out: Path,
     verbs: Verbs,
     *,
-    jobs: int | None = 1,
-    scheduler: str | None = None,
-    reuse: Sequence[str | Path] = (),
+    options: StudyRunOptions = ONE_JOB,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
@@ -157,9 +175,7 @@ def run_steps(
         study: the study.
         out: the folder of what its steps make; of the same study and size where it exists.
         verbs: what steps can do.
-        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
-        scheduler: address of a Dask scheduler whose workers do the steps; they must see `out` under the same path.
-        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
+        options: who does the steps, and what need not be done.
         log: receives lines that a person should read.
         progress: opens a progress bar; for steps that are done one after the other.
 
@@ -172,7 +188,7 @@ def run_steps(
         SimjudgeError: a step names what is not there, the folder cannot be written to, or the cluster is gone.
     """
     folder = output_path(out).absolute()
-    others = read_done_studies(reuse, folder)
+    others = read_done_studies(options.reuse, folder)
     claim_folder(folder, study)
     run = _Run(study, folder, verbs, step_digests(study), {each.name: each.needs for each in study.steps})
     with plain_os_errors(folder), _alone(folder):
@@ -186,7 +202,8 @@ def run_steps(
                 log(f"{_place(run, step.name)}: kept")
         _take_missing(run, others, log)
         if run.missing():
-            with open_workers(jobs, scheduler, most_at_once(run.missing()), log, progress) as workers:
+            most = most_at_once(run.missing())
+            with open_workers(options.jobs, options.scheduler, most, log, progress) as workers:
                 _do_missing(run, workers, log)
         if not run.failed:
             shutil.rmtree(folder / WORK, ignore_errors=True)

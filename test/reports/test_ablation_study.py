@@ -11,6 +11,7 @@ from simjudge.results.ablation_result import load_ablation
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.studies.study_file import read_study
+from simjudge.studies.study_run import ONE_JOB
 
 FILE = find_file("ablation", STUDY)
 OF_THE_SOURCE = {
@@ -112,7 +113,7 @@ steps:
 def test_from_images_to_the_page(tmp_path):
     paint_red_squares(tmp_path / "squares", "red")
     (tmp_path / "squares.yaml").write_text(STUDY_OF_SQUARES)
-    done = run_study(tmp_path / "squares.yaml", tmp_path / "out", jobs=1)
+    done = run_study(tmp_path / "squares.yaml", tmp_path / "out", options=ONE_JOB)
     assert all(not each.kept for each in done.steps)
     result = load_ablation(tmp_path / "out" / "ablation")
     assert result.trained == ("baseline", "noisy")
@@ -120,5 +121,5 @@ def test_from_images_to_the_page(tmp_path):
     assert "which parts of the camera model matter here" in (tmp_path / "out" / "index.html").read_text()
     page = (tmp_path / "out" / "index.html").read_text()
     assert all(page.count(f'alt="an image of {name}"') == 1 for name in ("real", "baseline", "noisy"))
-    again = run_study(tmp_path / "squares.yaml", tmp_path / "out", jobs=1)
+    again = run_study(tmp_path / "squares.yaml", tmp_path / "out", options=ONE_JOB)
     assert all(each.kept for each in again.steps)

@@ -6,6 +6,7 @@ from simjudge.reports.study import run_study
 from simjudge.reports.study_verbs import VERBS
 from simjudge.results.many_sets_result import load_many_sets
 from simjudge.studies.study_file import read_study
+from simjudge.studies.study_run import ONE_JOB
 
 SETS_OF_STUDY = {
     "two_nets": (2, 4), "splits": (6, 60), "all_vs_all": (4, 24), "pointwise": (3, 4), "sweep": (2, 0),
@@ -37,7 +38,7 @@ def test_their_files_fit_the_verbs_and_say_that_reality_is_a_stand_in(name, size
 @pytest.mark.long
 def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
     pytest.importorskip("ultralytics")
-    result = run_study("two_nets", tmp_path / "out", size="tiny", jobs=1)
+    result = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
     compared = load_many_sets(tmp_path / "out" / "compared")
     assert compared.nets == ("net_sim", "net_real")
     assert len(compared.comparisons) == 4
@@ -45,5 +46,5 @@ def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
         assert each.paired
         assert each.overall.fields["overlap_a"] == 1.0  # the same cones from the same poses
     assert result.findings["findings"][0].name == "gap of both nets"
-    again = run_study("two_nets", tmp_path / "out", size="tiny", jobs=1)
+    again = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
     assert all(step.kept for step in again.steps)

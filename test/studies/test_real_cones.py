@@ -13,6 +13,7 @@ from simjudge.data.sets import read_set, write_set
 from simjudge.reports.study import PAGE, run_study
 from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import read_study
+from simjudge.studies.study_run import ONE_JOB
 
 STUDY = "real_cones"
 SETS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
@@ -73,7 +74,7 @@ def test_an_input_that_is_left_out_is_asked_for(folders):
 @pytest.mark.long
 def test_a_tiny_one_runs_to_its_page(folders, tmp_path):
     pytest.importorskip("ultralytics")
-    result = run_study(STUDY, tmp_path / "out", size="tiny", inputs=folders, jobs=1)
+    result = run_study(STUDY, tmp_path / "out", size="tiny", inputs=folders, options=ONE_JOB)
     assert {step.name for step in result.steps} >= {"net-real", "net-sim", "judged"}
     parts = [read_set(tmp_path / "out" / domain / number) for domain in folders for number in "123"]
     assert [list(part.frame_name) for part in parts[:3]] == [

@@ -5,6 +5,7 @@ from painted_streets import paint_streets
 
 from simjudge.reports.study import run_study
 from simjudge.results.many_sets_result import load_many_sets
+from simjudge.studies.study_run import ONE_JOB
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytest.importorskip("distributed", reason="the extra 'study' is not installed")
@@ -32,7 +33,7 @@ def test_filtered_learnt_segmented_and_compared(tmp_path, monkeypatch):
     )
     (tmp_path / "pixels.yaml").write_text(STUDY)
     sets = {name: paint_streets(tmp_path / name, 6, seed=4) for name in ("real", "sim")}
-    run_study(tmp_path / "pixels.yaml", tmp_path / "out", inputs=sets, jobs=1)
+    run_study(tmp_path / "pixels.yaml", tmp_path / "out", inputs=sets, options=ONE_JOB)
     found = load_many_sets(tmp_path / "out" / "compared")
     assert {(each.a, each.b) for each in found.comparisons} == {("real", "sim"), ("sim", "real")}
     assert found.comparisons[0].overall.fields["pointwise_pairs"] == 6 * 6 * 4

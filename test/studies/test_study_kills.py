@@ -18,7 +18,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.sets import write_set
 from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import read_study
-from simjudge.studies.study_run import run_steps
+from simjudge.studies.study_run import StudyRunOptions, run_steps
 
 LABELS = """
 title: Parts of a set, joined again
@@ -224,8 +224,10 @@ def test_steps_of_a_worker_that_dies_run_elsewhere_and_a_cluster_may_go_away(stu
 def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
     monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimjudgeError, match=r"--scheduler tcp://127.0.0.1:9: no Dask scheduler answers there"):
-        run_steps(read_study(study_file(LABELS), VERBS), tmp_path / "out", VERBS, jobs=None,
-                  scheduler="tcp://127.0.0.1:9")  # fmt: skip
+        run_steps(
+            read_study(study_file(LABELS), VERBS), tmp_path / "out", VERBS,
+            options=StudyRunOptions(scheduler="tcp://127.0.0.1:9"),
+        )  # fmt: skip
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import read_study
 from simjudge.studies.study_listing import list_study
 from simjudge.studies.study_records import StepRecord
-from simjudge.studies.study_run import run_steps
+from simjudge.studies.study_run import ONE_JOB, StudyRunOptions, run_steps
 from simjudge.studies.study_time import most_at_once, seconds_left
 from simjudge.studies.study_work import lock_file
 from simjudge.studies.study_workers import share_cores
@@ -61,7 +61,7 @@ def test_a_step_that_fails_stops_only_what_needs_it(folder):
 
 def test_a_page_is_written_again_from_what_is_done(folder):
     (folder / "study.yaml").write_text(CONTENT.replace("3.json", "2.json"))
-    run_study(folder / "study.yaml", folder / "out", jobs=1)
+    run_study(folder / "study.yaml", folder / "out", options=ONE_JOB)
     page = (folder / "out/index.html").read_bytes()
     (folder / "out/index.html").unlink()
     assert [each.name for each in report_study(folder / "out").steps] == ["parts", "wrong", "behind", "right"]
@@ -81,8 +81,9 @@ def test_only_one_runs_in_a_folder(folder):
 
 
 def test_jobs_and_a_scheduler_do_not_go_together(folder):
+    both = StudyRunOptions(jobs=2, scheduler="tcp://x:1")
     with pytest.raises(UsageError, match="--jobs: the scheduler has its workers"):
-        run_steps(read_study(folder / "study.yaml", VERBS), folder / "out", VERBS, jobs=2, scheduler="tcp://x:1")
+        run_steps(read_study(folder / "study.yaml", VERBS), folder / "out", VERBS, options=both)
 
 
 NEEDS = {"a": (), "b": (), "c": ("a",), "d": ("a", "b"), "e": ("c", "d")}

@@ -16,7 +16,7 @@ from simjudge.data.sets import write_set
 from simjudge.reports.study_verbs import VERBS
 from simjudge.studies.study_file import read_study
 from simjudge.studies.study_listing import list_study
-from simjudge.studies.study_run import run_steps
+from simjudge.studies.study_run import StudyRunOptions, run_steps
 
 FIRST = """
 title: Parts of a set
@@ -52,7 +52,8 @@ def folder(tmp_path):
 
 
 def run_second(folder, out, *reuse, log=print):
-    result = run_steps(read_study(folder / "second.yaml", VERBS), folder / out, VERBS, reuse=reuse, log=log)
+    options = StudyRunOptions(jobs=1, reuse=reuse)
+    result = run_steps(read_study(folder / "second.yaml", VERBS), folder / out, VERBS, options=options, log=log)
     result.check()
     return result
 
@@ -153,11 +154,12 @@ def test_killed_at_every_file_operation_it_ends_with_the_same_bytes(folder):
     run_steps(study, out, VERBS)
     whole = contents(out)
     shutil.rmtree(out)
+    options = StudyRunOptions(jobs=1, reuse=[folder / "d0"])
     operation, killed = 0, True
     while killed:
         operation += 1
-        killed = run_killed(study, out, operation, reuse=[folder / "d0"])
-        result = run_steps(study, out, VERBS, reuse=[folder / "d0"])
+        killed = run_killed(study, out, operation, options=options)
+        result = run_steps(study, out, VERBS, options=options)
         result.check()
         assert all(each.taken_from for each in result.steps)
         assert contents(out) == whole, f"killed before operation {operation}"

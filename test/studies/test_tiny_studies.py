@@ -10,6 +10,7 @@ import pytest
 from simjudge.reports.study import PAGE, run_study
 from simjudge.results.result_folder import SETS, SWEEP
 from simjudge.studies.study_findings import FINDINGS
+from simjudge.studies.study_run import StudyRunOptions
 
 pytestmark = [
     pytest.mark.slow,
@@ -45,7 +46,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_tiny_one_runs_to_its_page(folder, name):
     others = [folder / each for each in STUDIES if (folder / each / PAGE).is_file()]
-    result = run_study(name, folder / name, size="tiny", jobs=1, reuse=others)
+    result = run_study(name, folder / name, size="tiny", options=StudyRunOptions(jobs=1, reuse=others))
     for made in STUDIES[name]:
         assert (folder / name / made).is_file()
     assert (folder / name / PAGE).stat().st_size > 10_000

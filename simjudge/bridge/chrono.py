@@ -28,10 +28,10 @@ from simjudge.bridge.bridge_devices import BridgeDevices
 from simjudge.bridge.bridge_outputs import BridgeOutputs
 from simjudge.bridge.bridge_views import BridgeViews
 from simjudge.bridge.camera_choice import choose_camera
+from simjudge.bridge.interrupt_flag import InterruptFlag
 from simjudge.bridge.live_camera import FrameSource
 from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.bridge.stop_signals import StopSignals
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorFeed
@@ -115,7 +115,7 @@ class ChronoBridge:
         self._outputs = BridgeOutputs(self._stack)
         self._time, self._sample = round(self._world.time * _SECOND), 0
         self._start, self._command = self._time, Command()
-        self._stop = StopSignals(self._stack)
+        self._stop = InterruptFlag(self._stack)
         atexit.register(self.close)
 
     def __enter__(self) -> Self:

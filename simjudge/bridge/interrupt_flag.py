@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 
-class StopSignals:
+class InterruptFlag:
     """Notes the first Ctrl-C or SIGTERM; a second Ctrl-C interrupts the program.
 
     Attributes:

@@ -25,8 +25,9 @@ from .endpoints import declared_publisher
 from .headers import describe_message, message_stamp
 from .image_input import ImageInput
 from .image_messages import image_message, to_rgb
+from .managed import UNDER_WAY, ManagedNode
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, run_node
+from .runtime import run_node
 from .subscription_wait import wait_for_subscriptions
 
 _LIVE_DEPTH = 5
@@ -42,7 +43,7 @@ _EARLIEST = -1.0
 """Seconds from an image's stamp to its arrival. Outside of them the stamp is from another clock."""
 
 
-class DetectionNode(SimjudgeNode):
+class DetectionNode(ManagedNode):
     """Finds things in a camera's images: camera/image_raw[/compressed] in, camera/detections out."""
 
     NAME = "detection_node"
@@ -50,25 +51,41 @@ class DetectionNode(SimjudgeNode):
     PARAMETERS = settings_parameters(DetectionSettings)
 
     def __init__(self) -> None:
-        """Load the model and start.
+        """Declare the parameters.
+
+        Raises:
+            SimjudgeError: a parameter's value cannot be taken.
+        """
+        super().__init__()
+        self._detector: Detector | None = None
+        self._candidate: Detector | None = None
+        self._input: ImageInput | None = None
+        self._thread: Thread | None = None
+        self._every = bool(self.settings["every_frame"])
+        self._queue = ImageQueue(None)
+        self._throughput = ThroughputCounter()
+        self._skipped = self._lost_before = 0
+        self._last_full = float("-inf")
+        self._delays: deque[float] = deque(maxlen=100)
+        self.add_post_set_parameters_callback(self._swap)
+
+    def configure(self) -> None:
+        """Load the model, and offer what is published.
 
         Raises:
             SimjudgeError: the model cannot be loaded.
         """
-        super().__init__()
         self._detector = self._load(self.settings["model"])
-        self._candidate: Detector | None = None
-        self.add_post_set_parameters_callback(self._swap)
         self._every = bool(self.settings["every_frame"])
         self._queue = ImageQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
-        self._throughput = ThroughputCounter()
-        self._skipped = 0
-        self._last_full = float("-inf")
-        self._delays: deque[float] = deque(maxlen=100)
         self._detections = declared_publisher(self, "camera/detections")
         self._vision = vision_types()
         self._vision_detections = declared_publisher(self, "camera/detections/vision") if self._vision else None
         self._overlay = declared_publisher(self, "camera/detections/overlay")
+        self.diagnostics.add_task("detection", self._report)
+
+    def activate(self) -> None:
+        """Subscribe, and detect."""
         self._input = ImageInput(
             self,
             "camera/image_raw",
@@ -77,9 +94,29 @@ class DetectionNode(SimjudgeNode):
             has_room=self._queue.has_room,
             on_lost=self._lost,
         )
-        self.diagnostics.add_task("detection", self._report)
-        self._thread = Thread(target=self._work, name="detection", daemon=True)
-        self._thread.start()
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="detection", daemon=True)
+            self._thread.start()
+
+    def deactivate(self) -> None:
+        """Take no more images. Those that have come are detected on, if need be after this."""
+        if self._input is None:
+            return
+        end = time.monotonic() + UNDER_WAY
+        while time.monotonic() < end or not self._queue.has_room():
+            self._input.take_arrived()
+            if not self.wait_until(self._queue.has_room):
+                return
+            time.sleep(_POLL)
+        self._lost_before, self._input = self._lost_before + self._input.close(), None
+        if not self.wait_until(lambda: self._unfinished <= 0, self.settings["drain"]):
+            self.get_logger().info(f"{self._unfinished} images still wait, and are detected on")
+
+    def cleanup(self) -> None:
+        """Detect on all that has come, and forget the model."""
+        self.wait_until(lambda: self._unfinished <= 0)
+        self.close()
+        self._detector = self._thread = None
 
     def on_parameter_change(self, name: str, value: Any) -> None:
         """Load a new model; detection goes on with the old one meanwhile.
@@ -91,18 +128,21 @@ class DetectionNode(SimjudgeNode):
         Raises:
             SimjudgeError: the model cannot be loaded.
         """
-        if name == "model":
+        if name == "model" and self._detector is not None:
             self._candidate = self._load_meanwhile(value)
 
     def close(self) -> None:
         """Count what is not finished."""
+        if self._thread is None:
+            return
         if not self._every:
             self._skipped += len(self._queue.clear())
         self._queue.close()
         while left := self._queue.clear():
             for item in left:
                 self.losses.add("images that still waited when the node was ended", describe_message(item.message))
-            self._input.take_arrived()
+            if self._input is not None:
+                self._input.take_arrived()
         self._thread.join()
 
     def counts(self) -> Mapping[str, int]:
@@ -112,8 +152,18 @@ class DetectionNode(SimjudgeNode):
             "detected on": self._throughput.done,
             "skipped for a newer one": self._skipped,
             "not detected on": self._throughput.received - self._throughput.done - self._skipped,
-            "lost before arrival": self._input.lost,
+            "lost before arrival": self._lost_on_the_way,
         }
+
+    @property
+    def _lost_on_the_way(self) -> int:
+        return self._lost_before + (self._input.lost if self._input is not None else 0)
+
+    @property
+    def _unfinished(self) -> int:
+        """Images that have come and are neither detected on nor left out."""
+        counter = self._throughput
+        return counter.received - counter.done - counter.dropped - self._skipped
 
     @property
     def pending(self) -> int:
@@ -147,7 +197,8 @@ class DetectionNode(SimjudgeNode):
         thread = Thread(target=load, name="loading", daemon=True)
         thread.start()
         while thread.is_alive():
-            self._input.take_arrived()
+            if self._input is not None:
+                self._input.take_arrived()
             thread.join(_POLL)
         outcome = result[0]
         if isinstance(outcome, SimjudgeError):
@@ -159,6 +210,8 @@ class DetectionNode(SimjudgeNode):
     def _swap(self, parameters: list[Any]) -> None:
         """Use what was accepted, from the next image on."""
         detector = self._detector
+        if detector is None:
+            return
         names = {parameter.name for parameter in parameters}
         if "model" in names and self._candidate is not None:
             detector, self._candidate = self._candidate, None
@@ -184,16 +237,17 @@ class DetectionNode(SimjudgeNode):
             self.fail(error)
             return
         while (item := self._queue.take()) is not None:
-            detector = self._detector
+            detector, topic = self._detector, "camera/image_raw" if self._input is None else self._input.topic
+            assert detector is not None  # noqa: S101 - the thread ends before the model is forgotten
             try:
-                image = to_rgb(item.message, self._input.topic)
+                image = to_rgb(item.message, topic)
             except ImageError as error:
                 self._lose("damaged images, not looked at", str(error))
                 continue
             try:
                 found = detector([image])[0]
             except Exception as error:  # noqa: BLE001 - whatever a net raises for one image
-                where = describe_message(item.message, self._input.topic)
+                where = describe_message(item.message, topic)
                 self._lose("images on which the detector failed", f"{where}: {_first_line(error)}")
                 continue
             self._publish(item, image, found, detector.class_names)
@@ -220,20 +274,22 @@ class DetectionNode(SimjudgeNode):
         values["stamp to detections mean (ms)"] = self._stamp_delay()
         values["waiting"] = f"{len(self._queue)} ({self._queue.megabytes:.1f} MB)"
         values["skipped for a newer one"] = self._skipped
-        values["lost before arrival"] = self._input.lost
+        values["lost before arrival"] = self._lost_on_the_way
         for kind, count in list(self.losses.counts.items()):
             values[kind] = count
-        detector = self._detector
+        name = "no model" if self._detector is None else self._detector.name
         values.update(model=self.settings["model"], min_score=self.settings["min_score"], every_frame=self._every)
         if lost := self.recent_losses:
             return TaskState(WARN, lost, values)
         if time.monotonic() - self._last_full < _RECENT:
             text = (
-                f"images come faster than {detector.name} works: queue_mb is used up, and newer ones wait in the "
+                f"images come faster than {name} works: queue_mb is used up, and newer ones wait in the "
                 "middleware until it drops them; play more slowly or raise queue_mb"
             )
             return TaskState(WARN, text, values)
-        return TaskState(OK, f"detecting with {detector.name}", values)
+        if self._input is None:
+            return TaskState(OK, "inactive", values)
+        return TaskState(OK, f"detecting with {name}", values)
 
     def _stamp_delay(self) -> str:
         delays = list(self._delays)

@@ -66,6 +66,11 @@ class Diagnostics:
         """
         self._sources[task] = source
 
+    def clear(self) -> None:
+        """Forget all tasks."""
+        self._reports.clear()
+        self._sources.clear()
+
     def publish(self) -> None:
         """Publish the states of all tasks."""
         now = {**self._reports, **{task: source() for task, source in self._sources.items()}}

@@ -118,6 +118,11 @@ class EndingNode(Node):
         return bool(self._end)
 
     @property
+    def leaving(self) -> bool:
+        """Whether work is to stop."""
+        return self.ended
+
+    @property
     def hurried(self) -> bool:
         """Whether somebody has asked twice: what is not finished by now is given up."""
         return self.signals.hurried

@@ -81,7 +81,7 @@ class ImageInput:
         self._patience, self._known_source = PATIENCE, ""
         for kind in self._wanted:
             self._subscribe(kind)
-        node.create_timer(_PERIOD, self._look_after, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = node.create_timer(_PERIOD, self._look_after, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
     def topic(self) -> str:
@@ -89,6 +89,19 @@ class ImageInput:
         if self._chosen is not None:
             return self._topics[self._chosen]
         return " or ".join(self._topics[kind] for kind in self._wanted)
+
+    def close(self) -> int:
+        """Subscribe to nothing more.
+
+        Returns:
+            How many images were lost so far.
+        """
+        self._node.destroy_timer(self._timer)
+        for subscription in [*(leaving for _, leaving in self._leaving), *self._subscriptions.values()]:
+            self._node.destroy_subscription(subscription)
+        self._leaving.clear()
+        self._subscriptions.clear()
+        return self.lost
 
     def diagnostic_values(self) -> dict[str, object]:
         """What is to be said of it in diagnostics."""

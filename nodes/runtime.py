@@ -72,6 +72,9 @@ class SimjudgeNode(EndingNode):
         self.diagnostics = Diagnostics(self)
         watch_clock(self, self.diagnostics)
 
+    def start(self) -> None:
+        """Called once, when the node is up and before it is served."""
+
     def on_parameter_change(self, name: str, value: Any) -> None:
         """Called before a parameter changes while the node runs.
 
@@ -208,6 +211,7 @@ def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -
     try:
         node = node_class()
         node.signals = signals
+        node.start()
         _spin(node)
     except (InvalidTopicNameException, NameValidationException) as error:
         raise SimjudgeError(_one_line(error)) from error

@@ -39,8 +39,9 @@ from simjudge.vehicle.vehicle_messages import Frames
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import camera_publisher, declared_publisher, declared_service
+from .managed import ManagedNode
 from .parameters import settings_parameters
-from .runtime import SimjudgeNode, run_node
+from .runtime import run_node
 from .sim_cameras import SimCameras
 from .sim_sensors import SimSensors
 from .simulated_car import SimulatedCar
@@ -49,11 +50,13 @@ from .vehicle_input import VehicleInputs
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
+_REST = 30.0
+"""Seconds that deactivation waits for a frame to be taken."""
 _LATE_NS = 200_000_000
 """Nanoseconds that a free-running simulation may lag behind, and then catch up."""
 
 
-class SimNode(SimjudgeNode):
+class SimNode(ManagedNode):
     """Simulates a car with cameras on a course: vehicle/input in; images, labels, odometry, tf and /clock out."""
 
     NAME = "sim_node"
@@ -61,12 +64,22 @@ class SimNode(SimjudgeNode):
     PARAMETERS = settings_parameters(SimSettings)
 
     def __init__(self) -> None:
-        """Read and make everything, and start.
+        """Declare the parameters.
+
+        Raises:
+            SimjudgeError: a parameter's value cannot be taken.
+        """
+        super().__init__()
+        self._thread: Thread | None = None
+        self._made = self._open = False
+        self._lidar, self._unanswered, self._paused = "", 0, False
+
+    def configure(self) -> None:
+        """Read and make everything.
 
         Raises:
             SimjudgeError: something cannot be read or made.
         """
-        super().__init__()
         self._lock_step = bool(self.settings["lock_step"]) and self.settings["driver"] != MANUAL
         options = self._drive_options()
         self._setup = read_drive_setup(options)
@@ -74,6 +87,7 @@ class SimNode(SimjudgeNode):
         check_laps(setup.scene, self.settings["laps"])
         self._lidar = driving_lidar(setup.sensors, str(options.sensors)).name if options.driver == LIDAR else ""
         self._engine = make_engine(self.settings["engine"], setup.scene, setup.vehicle, setup.start)
+        self._open = True
         riding, seed = str(options.sensors or ""), self.settings["seed"]
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
         odom = self.settings["odom_frame"]
@@ -87,25 +101,47 @@ class SimNode(SimjudgeNode):
         self._factor = declared_publisher(self, "sim/real_time_factor")
         self._inputs = VehicleInputs(self, "vehicle/input", setup.vehicle)
         self._motion = self._engine.vehicle_state()
-        self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=self.settings["start_paused"])
+        self._paused = bool(self.settings["start_paused"])
+        self._playback = PlaybackClock(self.settings["speed"] or 1.0, paused=True)
         self._offset = 0
         self._resets = self._resets_done = 0
-        self._state, self._unanswered = "waiting", 0
+        self._state, self._unanswered, self._resting = "waiting", 0, False
         self._progress: deque[tuple[float, int]] = deque(maxlen=200)
         declared_service(self, "~/reset", self._reset)
         declared_service(self, "~/pause", self._pause)
         self.diagnostics.add_task("simulation", self._report)
         self.create_timer(1.0, self._tell_factor, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._thread = Thread(target=self._work, name="simulation", daemon=True)
-        self._thread.start()
+        self._made = True
+
+    def activate(self) -> None:
+        """Let time go on; the first time, from the start of the course."""
+        self._playback.pause(on=self._paused)
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="simulation", daemon=True)
+            self._thread.start()
+
+    def deactivate(self) -> None:
+        """Let time stand still."""
+        self._playback.pause(on=True)
+        thread, self.active = self._thread, False
+        self.wait_until(lambda: self._resting or thread is None or not thread.is_alive(), _REST)
+
+    def cleanup(self) -> None:
+        """End the drive."""
+        self.close()
 
     def close(self) -> None:
         """Stop the simulation."""
-        self._thread.join()
-        self._engine.close()
+        if self._thread is not None:
+            self._thread.join()
+        if self._open:
+            self._engine.close()
+        self._thread, self._open = None, False
 
     def counts(self) -> Mapping[str, int]:
         """Frames that were published, commands that came, and frames or scans that nobody answered."""
+        if not self._made:
+            return {}
         return {
             "frames published": self._cameras.published,
             "commands received": self._inputs.received,
@@ -130,14 +166,15 @@ class SimNode(SimjudgeNode):
             wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"])
             cameras = describe_cameras(self._setup.cameras)
             self.get_logger().info(f"{self._setup.scene.name}, {cameras}, {self._engine.variant}")
-            while not self.ended:
+            while not self.leaving:
                 self._drive()
                 if self.settings["once"]:
                     break
                 self._stand()
         except Exception as error:  # noqa: BLE001 - handed to the main thread, which raises it
             self.fail(error)
-        self.finish()
+        if not self.leaving:
+            self.finish()
 
     def _drive(self) -> None:
         """One drive from the start to its end, or to a reset."""
@@ -199,8 +236,10 @@ class SimNode(SimjudgeNode):
 
     def _stand(self) -> None:
         """Wait for a reset, with time standing still."""
-        while not self.ended and self._resets == self._resets_done:
+        self._resting = True
+        while not self.leaving and (self._resets == self._resets_done or not self.active):
             time.sleep(_WAKE)
+        self._resting = False
 
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, unless scans are driven by, let nothing happen until it is answered."""
@@ -213,10 +252,16 @@ class SimNode(SimjudgeNode):
 
     def _wait_for_answer(self, stamp: int, what: str) -> None:
         """Let nothing happen until a command has answered what has this stamp, or patience is over."""
-        command = self._inputs.wait_for_answer(stamp, self.settings["patience"], lambda: self.ended, self._motion)
+        command = None
+        while command is None:
+            command = self._inputs.wait_for_answer(
+                stamp, self.settings["patience"], lambda: self.leaving or not self.active, self._motion
+            )
+            if self.active or not self._rest():
+                break
         if command is not None:
             self._engine.drive(command)
-        elif not self.ended:
+        elif not self.leaving:
             self._unanswered += 1
             self.lose(f"{what}s that nobody answered in time", f"the {what} at {stamp / 1e9:.3f} s")
 
@@ -230,9 +275,19 @@ class SimNode(SimjudgeNode):
         if command is not None:
             self._engine.drive(command)
 
+    def _rest(self) -> bool:
+        """Wait until the node is active again; False if it ends."""
+        self._resting = True
+        while not (self.active or self.leaving):
+            time.sleep(_WAKE / 10)
+        self._resting = False
+        return not self.leaving
+
     def _wait_until(self, due: int) -> bool:
         """Wait while paused, and until a time is due; False if the node ends."""
-        while not self.ended:
+        while not self.leaving:
+            if not self.active and not self._rest():
+                return False
             free = self._lock_step or self.settings["speed"] == 0
             if not self._playback.paused and (free or self._playback.wait(due, _WAKE)):
                 if not free and self._playback.now() > due + _LATE_NS:
@@ -249,7 +304,8 @@ class SimNode(SimjudgeNode):
         return response
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._playback.pause(on=request.data)
+        self._paused = request.data
+        self._playback.pause(on=self._paused or not self.active)
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
@@ -272,7 +328,7 @@ class SimNode(SimjudgeNode):
             "engine": self._engine.name,
             "lock_step": self._lock_step,
         }
-        state = "paused" if self._playback.paused else self._state
+        state = "inactive" if not self.active else "paused" if self._paused else self._state
         if lost := self.recent_losses:
             return TaskState(WARN, lost, values)
         return TaskState(OK, state, values)

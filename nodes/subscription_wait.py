@@ -35,7 +35,7 @@ def wait_for_subscriptions(
     pairs, unheard = [_pair(text) for text in wanted], list(publishers)
     waited = bool(pairs or unheard)
     end = time.monotonic() + timeout
-    while (pairs or unheard) and not node.ended:
+    while (pairs or unheard) and not node.leaving:
         pairs = [pair for pair in pairs if not _subscribes(node, *pair)]
         unheard = [each for each in unheard if not each.get_subscription_count()]
         if (pairs or unheard) and time.monotonic() > end:
@@ -47,7 +47,7 @@ def wait_for_subscriptions(
             )
         if pairs or unheard:
             time.sleep(_WAKE)
-    if waited and not node.ended:
+    if waited and not node.leaving:
         time.sleep(_SETTLE)
 
 

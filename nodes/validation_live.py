@@ -27,6 +27,7 @@ from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_service, declared_subscription
 from .headers import message_stamp
 from .live_comparison import LiveComparison
+from .managed import take_waiting
 from .runtime import SimjudgeNode
 from .topic_hints import remap_hint
 from .validation_output import ValidationOutput
@@ -73,8 +74,7 @@ class LiveValidation:
         self._last_arrival = [time.monotonic()] * 2
         self._unstamped, self._unmatched, self._lap = 0, 0, 0
         self._publishes_summary = False
-        for side, topic in enumerate(TOPICS):
-            declared_subscription(node, topic, partial(self._receive, side))
+        self._subscriptions: list[Any] = []
         declared_service(node, "~/load_reference", self._load_reference)
         declared_service(node, "~/reset", self._reset)
         declared_service(node, "~/save_report", self._save_report)
@@ -86,6 +86,23 @@ class LiveValidation:
         node.diagnostics.add_task("validation", self._report)
         given = optional_path(settings["predictions"])
         worker.post(lambda: self._comparison.load(Path(settings["reference"]), given))
+
+    def subscribe(self) -> None:
+        """Begin to take messages.
+
+        Raises:
+            SimjudgeError: a message type is not installed.
+        """
+        self._last_arrival = [time.monotonic()] * 2
+        for side, topic in enumerate(TOPICS):
+            self._subscriptions.append(declared_subscription(self._node, topic, partial(self._receive, side)))
+
+    def unsubscribe(self) -> None:
+        """Take the messages that have arrived, and no more. Those without a partner wait for the next ones."""
+        take_waiting(self._subscriptions)
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
 
     def counts(self) -> dict[str, int]:
         """Messages that came, frames that were judged, and messages that could not be."""
@@ -113,6 +130,8 @@ class LiveValidation:
         self._settle(self._matcher.add(side, stamp, message, now))
 
     def _check(self) -> None:
+        if not self._subscriptions:
+            return
         self._settle(self._matcher.expire(time.monotonic()))
         if self._comparison.certainty_is_ready:
             self._worker.post(self._comparison.take_certainty)
@@ -148,7 +167,7 @@ class LiveValidation:
             self._worker.post(self._comparison.reset)
 
     def _ask_summary(self) -> None:
-        if self._comparison.changed and not self._publishes_summary:
+        if self._subscriptions and self._comparison.changed and not self._publishes_summary:
             self._publishes_summary = True
             self._worker.post(self._publish_summary)
 
@@ -158,7 +177,7 @@ class LiveValidation:
         self._comparison.publish_summary()
 
     def _ask_certainty(self) -> None:
-        if not self._comparison.computes_certainty:
+        if self._subscriptions and not self._comparison.computes_certainty:
             self._worker.post(self._comparison.start_certainty)
 
     def _report(self) -> TaskState:
@@ -175,6 +194,8 @@ class LiveValidation:
             return TaskState(WARN, f"a kill would lose frames: {comparison.journal_trouble}", values)
         if comparison.reference_name is None:
             return TaskState(OK, f"loading {self._node.settings['reference']}", values)
+        if not self._subscriptions:
+            return TaskState(OK, "inactive", values)
         if silent:
             return TaskState(WARN, "; ".join(self._describe_silence(side) for side in silent), values)
         return TaskState(OK, f"judging against {comparison.reference_name}", values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from simjudge.core.frames import FrameSet
@@ -13,14 +14,20 @@ from simjudge.studies.comparison import compare_sets
 
 from .diagnostics import OK, TaskState
 from .headers import make_header
-from .runtime import SimjudgeNode, run_node
+from .managed import ManagedNode
+from .runtime import run_node
 from .validation_live import LiveValidation
 from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live
 from .worker import WorkAbandonedError, Worker
 
+_PATIENCE = 10.0
+"""Seconds that deactivation waits for frames that have come to be judged; the rest is judged after it."""
+_WAKE = 0.05
+"""Seconds between looks whether the node is active."""
 
-class ValidationNode(SimjudgeNode):
+
+class ValidationNode(ManagedNode):
     """Contextualized performance of two sets, or of live streams against a reference set."""
 
     NAME = "validation_node"
@@ -28,28 +35,62 @@ class ValidationNode(SimjudgeNode):
     PARAMETERS = VALIDATION_PARAMETERS
 
     def __init__(self) -> None:
-        """Set up the topics and start.
+        """Declare the parameters.
+
+        Raises:
+            SimjudgeError: a parameter's value cannot be taken.
+        """
+        super().__init__()
+        self._worker: Worker | None = None
+        self._live: LiveValidation | None = None
+        self._error: Exception | None = None
+        self._state = ""
+
+    def configure(self) -> None:
+        """Offer topics and services, and begin to load the reference of a live comparison.
 
         Raises:
             SimjudgeError: a parameter makes no sense, or the result cannot be written where it is asked for.
         """
-        super().__init__()
         live = is_live(self.settings)
         self._output = ValidationOutput(self)
-        self._worker = Worker(self._failed)
-        self._error: Exception | None = None
-        self._state = "comparing"
-        self._live: LiveValidation | None = None
+        self._compared_with = compare_settings(self.settings)
+        self._worker, self._error, self._state = Worker(self._failed), None, ""
         if live:
             self._live = LiveValidation(self, self._output, self._worker)
         else:
             sets = f"{self.settings['a']} and {self.settings['b']}"
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
-            compared_with = compare_settings(self.settings)
-            self._worker.post(lambda: self._compare(compared_with))
+
+    def activate(self) -> None:
+        """Subscribe to the live streams, or begin to compare the two sets."""
+        if self._live is not None:
+            self._live.subscribe()
+        elif not self._state and self._worker is not None:
+            self._state = "comparing"
+            self._worker.post(lambda: self._compare(self._compared_with))
+
+    def deactivate(self) -> None:
+        """Take no more messages, and judge those that have come. A comparison of two sets goes on unseen."""
+        if self._live is not None:
+            self._live.unsubscribe()
+            self.wait_until(lambda: not self.pending, _PATIENCE)
+
+    def cleanup(self) -> None:
+        """Write the result of a live comparison; one of two sets that is not done is given up.
+
+        Raises:
+            SimjudgeError: the result cannot be written.
+        """
+        try:
+            self.close()
+        finally:
+            self._worker = self._live = None
 
     def close(self) -> None:
         """Write the result of a live comparison."""
+        if self._worker is None:
+            return
         if self._live is not None:
             self._live.finish()
         self._worker.finish()
@@ -63,7 +104,7 @@ class ValidationNode(SimjudgeNode):
     @property
     def pending(self) -> int:
         """Pieces of work that have not begun."""
-        return self._worker.waiting
+        return 0 if self._worker is None else self._worker.waiting
 
     def _failed(self, error: Exception) -> None:
         self._error = self._error or error
@@ -88,6 +129,9 @@ class ValidationNode(SimjudgeNode):
         except WorkAbandonedError:
             self.get_logger().warning("ended before the comparison was done")
             raise
+        # What a manager has put to rest publishes nothing.
+        while not (self.active or self.leaving):
+            time.sleep(_WAKE)
         self.losses.extend(compared.losses)
         names = {str(k): name for k, name in (result.b.frames.class_names | result.a.frames.class_names).items()}
         about = {"parameters": compared.parameters, "inputs": compared.inputs, "class_names": names}

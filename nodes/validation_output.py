@@ -111,7 +111,7 @@ class ValidationOutput:
         lines = ProgressLines(task, _PROGRESS_PERIOD)
 
         def advance(done: int, total: int) -> None:
-            if self._node.ended:
+            if self._node.leaving:
                 raise WorkAbandonedError
             if line := lines.line(done, total):
                 self.log(line)

@@ -30,7 +30,7 @@ from simjudge.graph.image_sources import (
     image_processes,
     played_topics,
 )
-from simjudge.graph.node_interfaces import NODES
+from simjudge.graph.node_interfaces import MANAGED_NODES, NODES
 from simjudge.graph.node_settings import (
     LIVE_FOLLOWING,
     LIVE_MAPPING,
@@ -74,6 +74,8 @@ _CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by ca
                    " are on camera/image_raw already, or the robot's file says where.")  # fmt: skip
 _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
                         " camera_info and image_rect.")  # fmt: skip
+_AUTOSTART = Argument("autostart", "true", "Whether detection_node, validation_node and sim_node configure and activate"
+                      " themselves; false: they wait for a lifecycle manager.", _YES_NO)  # fmt: skip
 _COMMON = (
     Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
              " art1, f1tenth, turtlebot3, ..."),
@@ -230,10 +232,13 @@ def _finished(
     asked: dict[str, Value] = {}
     if values["use_sim_time"] != "auto":
         asked = {"use_sim_time": parse_bool("use_sim_time", values["use_sim_time"])}
+    managed = not parse_bool("autostart", values.get("autostart", "true"))
     out = []
     for process in processes:
         # Who makes the time has none to go by.
-        own = asked if not process.makes_data else {}
+        own = dict(asked) if not process.makes_data else {}
+        if managed and process.executable in MANAGED_NODES:
+            own["autostart"] = False
         more = clock
         if process.name == "play_node":
             more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
@@ -250,7 +255,7 @@ DETECT = Graph(
         Argument("record", "both", "Images of a camera to record, with out: raw, compressed, or both.",
                  ("both", "raw", "compressed")),
         *_PLAY, _EVERY, Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA,
-        _CALIBRATION, *rviz_arguments("false"), *WATCH, *_COMMON,
+        _CALIBRATION, *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
     ),
     _detect,
 )  # fmt: skip
@@ -264,7 +269,7 @@ VALIDATE = Graph(
         *(argument(row) for row in _OF_SETS),
         *method.ARGUMENTS,
         Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", _YES_NO),
-        *rviz_arguments("false"), *WATCH, *_COMMON,
+        *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
     ),
     _validate,
 )  # fmt: skip
@@ -279,7 +284,8 @@ LIVE = Graph(
         Argument("detect_reference", "false", "Run the detector on the reference too, in place of its own predictions.",
                  _YES_NO),
         _BAG, Argument("out", "", "Folder for the result, written at the end."), *_PLAY, _EVERY, _CAMERA,
-        _CALIBRATION, *method.ARGUMENTS, *method.LIVE_ARGUMENTS, *rviz_arguments("auto"), *WATCH, *_COMMON,
+        _CALIBRATION, *method.ARGUMENTS, *method.LIVE_ARGUMENTS, *rviz_arguments("auto"), *WATCH, _AUTOSTART,
+        *_COMMON,
     ),
     _live,
 )  # fmt: skip
@@ -292,7 +298,7 @@ REPLAY = Graph(
 SIM = Graph(
     "sim",
     "a simulated car that drives a course by what a detector sees, judged while it drives",
-    (*simulated.ARGUMENTS, *rviz_arguments("false", SIM_LAYOUT), *WATCH, *_COMMON),
+    (*simulated.ARGUMENTS, *rviz_arguments("false", SIM_LAYOUT), *WATCH, _AUTOSTART, *_COMMON),
     _sim,
 )
 OBJECTS = Graph(

@@ -319,6 +319,9 @@ NODES: dict[str, NodeInterface] = {
 }  # fmt: skip
 """The interface of each node, by the node's name."""
 
+MANAGED_NODES = ("detection_node", "validation_node", "sim_node")
+"""Nodes with a life cycle, which have the services and the topic of lifecycle_msgs too."""
+
 CHRONO_BRIDGE = NodeInterface(
     (*_SIMULATED_CAMERA, *_SIMULATED_CAR, *RIDING_SENSORS), (_INPUT,)
 )  # fmt: skip

@@ -48,6 +48,13 @@ def reliability(images: str = "the images") -> Any:
     return setting("auto", f"Reliability requested of {images}; auto takes what is offered.", choices=RELIABILITIES)
 
 
+def autostart() -> Any:
+    """The declaration of the parameter `autostart`, a field of the settings class of a node with a life cycle."""
+    return setting(
+        default=True, help="Configure and activate at the start; false: stay unconfigured for a lifecycle manager."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class StageSettings(Settings):
     """The settings of every node that takes data from other nodes (see `simjudge.nodes.ending`)."""
@@ -118,6 +125,7 @@ class DetectionSettings(PublishingStageSettings):
     every_frame: bool = setting(
         default=False, help="Detect on every image in order, for recordings; otherwise always on the newest image."
     )
+    autostart: bool = autostart()
     queue_mb: float = setting(
         1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6
     )
@@ -403,3 +411,4 @@ class ValidationSettings(StageSettings):
     both_directions: bool = setting(default=True, help="Also compute A predicting B, for the summary.")
     frame_id: str = setting(FRAME_ID, "Coordinate frame of summary and markers where no message names one.")
     report: bool = setting(default=True, help="Write report.html beside result.json.")
+    autostart: bool = autostart()

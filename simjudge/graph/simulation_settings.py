@@ -8,7 +8,7 @@ from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.engines.registry import CHOICES, ENGINE_FORM
-from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, reliability, transport
+from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 
 POSE_TYPES = {
@@ -86,6 +86,7 @@ class SimSettings(Settings):
         None, "Simulated time that a drive may take. Not given: 180 s a lap, by hand no end.", unit="s", low=0.1
     )
     still: float = setting(20.0, "Simulated time that the car may stand.", unit="s", low=0.1)
+    autostart: bool = autostart()
 
 
 @dataclass(frozen=True, kw_only=True)

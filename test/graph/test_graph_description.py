@@ -93,6 +93,14 @@ def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
 
 
+def test_a_manager_is_waited_for_where_it_is_asked():
+    for text, given in (("true", False), ("false", True)):
+        made = processes("live", **LIVE, autostart=text)
+        assert {name for name, each in made.items() if each.parameters.get("autostart") is False} == (
+            {"detection_node", "validation_node"} if given else set()
+        )
+
+
 def test_each_program_ends_after_those_before_it_and_has_their_time_too():
     play, detection, recorder = processes("detect", **DETECT, bag=BAG, out="x").values()
     assert "ends_after" not in play.parameters

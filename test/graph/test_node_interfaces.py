@@ -85,10 +85,13 @@ def ends_of(listener, node):
     own = ("/parameter_events", "/rosout", "/clock")
 
     def topics(pairs):
-        return {(name, kind) for name, kinds in pairs for kind in kinds if name not in own}
+        # A node with a life cycle has services and a topic for its manager.
+        kept = ((name, kind) for name, kinds in pairs for kind in kinds if name not in own)
+        return {(name, kind) for name, kind in kept if not kind.startswith("lifecycle_msgs/")}
 
     services = listener.get_service_names_and_types_by_node(node, "/")
-    kept = {(name, kind) for name, kinds in services for kind in kinds if kind.split("/")[0] != "rcl_interfaces"}
+    general = ("rcl_interfaces", "lifecycle_msgs")
+    kept = {(name, kind) for name, kinds in services for kind in kinds if kind.split("/")[0] not in general}
     return (
         topics(listener.get_publisher_names_and_types_by_node(node, "/")),
         topics(listener.get_subscriber_names_and_types_by_node(node, "/")),

@@ -18,6 +18,8 @@ from simjudge.driving.camera_model import CameraModel, camera_model_of
 from simjudge.driving.cones import DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.driver_kinds import LIDAR
+from simjudge.driving.manual import WantedMotion
+from simjudge.driving.output_types import DriveOutput
 from simjudge.driving.pilots import driving_lidar
 from simjudge.driving.steering import SpeedController
 from simjudge.geometry.poses import Pose
@@ -29,7 +31,7 @@ from simjudge.sensors.camera.shutter import ready_stamp
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .drive_messages import cone_markers, path_message, scan_points, side_detections, vehicle_state
@@ -69,7 +71,9 @@ class DriveNode(SimjudgeNode):
         self._sides = {normalized_name(self.settings["right"]): _RIGHT, normalized_name(self.settings["left"]): _LEFT}
         if len(self._sides) < 2:
             raise UsageError("parameters right and left: two classes are needed")
-        self._messages = VehicleMessages(message_class, Frames(base=self.settings["base_frame"]))
+        self._output = DriveOutput(
+            message_class, self.settings["output_type"], self._vehicle, self.settings["base_frame"]
+        )
         self._driver: Driver | BarrierDriver | None = None
         self._late = 0
         self._before: deque[VehicleState] = deque(maxlen=_DEPTH)
@@ -92,6 +96,11 @@ class DriveNode(SimjudgeNode):
             declared_subscription(self, "camera/camera_info", self._calibrated)
         self._listen(self._source, self._observed)
         self.diagnostics.add_task("driving", self._report)
+
+    def close(self) -> None:
+        """Stop a robot that keeps a speed by itself."""
+        if self._output.asks_for_speed and self._now is not None:
+            self._input.publish(self._output.motion(round(self._now.time * 1e9), WantedMotion(0.0, 0.0)))
 
     def counts(self) -> Mapping[str, int]:
         """Odometry and detections or scans that came, those that were answered, and those that waited for odometry."""
@@ -205,7 +214,7 @@ class DriveNode(SimjudgeNode):
     def _drive(self, driver: Driver | BarrierDriver, found: Any, stamp: int) -> None:
         assert self._now is not None  # noqa: S101 - whoever calls has odometry
         command = driver.drive(found, stamp / 1e9, self._now)
-        self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
+        self._input.publish(self._output.message(stamp, command, driver.target_speed))
         header = make_header(stamp, self._odom_frame)
         if self._path.get_subscription_count():
             self._path.publish(path_message(header, driver.line_in_odometry()))

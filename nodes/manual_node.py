@@ -13,11 +13,12 @@ from sensor_msgs.msg import Joy
 from simjudge.core.errors import SimjudgeError
 from simjudge.driving.keyboard import KEYS, Keyboard
 from simjudge.driving.manual import JoystickMap, ManualDriver, WantedMotion
+from simjudge.driving.output_types import DriveOutput
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import ManualSettings
 from simjudge.vehicle.vehicle import Command, VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
 from .drive_messages import vehicle_state
@@ -49,7 +50,7 @@ class ManualNode(SimjudgeNode):
         self._joystick = JoystickMap(
             given["axis_linear"], given["axis_angular"], given["enable_button"], given["require_enable_button"]
         )
-        self._messages = VehicleMessages(message_class, Frames(base=given["base_frame"]))
+        self._output = DriveOutput(message_class, given["output_type"], self._vehicle, given["base_frame"])
         self._now: VehicleState | None = None
         self._received = {"keys": 0, "joy": 0, "cmd_vel": 0, _ACKERMANN: 0}
         self._commands = 0
@@ -68,7 +69,9 @@ class ManualNode(SimjudgeNode):
         self.diagnostics.add_task("by hand", self._report)
 
     def close(self) -> None:
-        """Give the keyboard back."""
+        """Give the keyboard back, and stop a robot that keeps a speed by itself."""
+        if self._output.asks_for_speed and self._now is not None:
+            self._input.publish(self._output.motion(round(self._now.time * 1e9), WantedMotion(0.0, 0.0)))
         if self._keyboard is not None:
             self._keyboard.__exit__(None, None, None)
 
@@ -110,8 +113,12 @@ class ManualNode(SimjudgeNode):
         if self._driver.ended:
             self.finish()
             return
-        stamp, command = message_stamp(message), self._driver.command(now)
-        self._input.publish(self._messages.input(stamp, command, self.settings["input_type"]))
+        stamp = message_stamp(message)
+        if self._output.asks_for_speed:
+            wanted = self._driver.motion(now, self.settings["fastest"])
+            self._input.publish(self._output.motion(stamp, wanted))
+        else:
+            self._input.publish(self._output.message(stamp, self._driver.command(now), 0.0))
         self._commands += 1
 
     def _report(self) -> TaskState:

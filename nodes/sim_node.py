@@ -197,10 +197,11 @@ class SimNode(ManagedNode):
                 if referee.end_reason:
                     break
             elif isinstance(event, SensorBatch):
+                before = self._inputs.received
                 self._sensors.publish(event, self._offset)
                 for reading in event.events:
                     if reading.spec.name == self._lidar and self._lock_step:
-                        self._wait_for_answer(self._offset + reading.stamp, "scan")
+                        self._wait_for_answer(self._offset + reading.stamp, "scan", before)
             elif self._cameras.drives(event):
                 referee.frames += 1
                 self._hand_over(event)
@@ -244,18 +245,19 @@ class SimNode(ManagedNode):
     def _hand_over(self, event: FrameEvent) -> None:
         """Publish a frame; in lock-step, unless scans are driven by, let nothing happen until it is answered."""
         stamp = self._offset + event.stamp
+        before = self._inputs.received
         frame = self._cameras.publish(event, self._offset, self._car)
         if self._detections is not None and frame is not None:
             self._detections.publish(self._truth_as_detections(stamp, frame))
         if self._lock_step and not self._lidar:
-            self._wait_for_answer(stamp, "frame")
+            self._wait_for_answer(stamp, "frame", before)
 
-    def _wait_for_answer(self, stamp: int, what: str) -> None:
+    def _wait_for_answer(self, stamp: int, what: str, before: int) -> None:
         """Let nothing happen until a command has answered what has this stamp, or patience is over."""
         command = None
         while command is None:
             command = self._inputs.wait_for_answer(
-                stamp, self.settings["patience"], lambda: self.leaving or not self.active, self._motion
+                stamp, self.settings["patience"], lambda: self.leaving or not self.active, self._motion, before
             )
             if self.active or not self._rest():
                 break

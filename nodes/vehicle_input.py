@@ -72,24 +72,25 @@ class VehicleInputs:
             return self._driver.command(state) if self._driver and state else None
 
     def wait_for_answer(
-        self, stamp: int, seconds: float, given_up: Callable[[], bool], state: VehicleState
+        self, stamp: int, seconds: float, given_up: Callable[[], bool], state: VehicleState, before: int
     ) -> Command | None:
         """Wait for the command that answers a frame: whose stamp is not before the frame's, or that has none.
 
-        Of a type without a header the next message answers.
+        Of a type without a header the next message after it answers.
 
         Args:
             stamp: of the frame, nanoseconds.
             seconds: to wait at most, on the wall's clock.
             given_up: asked several times a second.
             state: of the car now.
+            before: messages that had come when the frame was published.
 
         Returns:
             None where none came.
         """
         end = time.monotonic() + seconds
         with self._changed:
-            self._now, before = state.time, self.received
+            self._now = state.time
             while not given_up():
                 stamped = self._latest is not None and (self._latest[0] >= stamp or self._latest[0] == 0)
                 if stamped if self._stamped else self.received > before:

@@ -54,6 +54,7 @@ class LineFollower:
     Attributes:
         line: the line that the car follows, in the frame of the car at `base`.
         base: pose of the car in the odometry's frame for which the line was computed.
+        target_speed: the speed that the last command is meant to reach, m/s.
     """
 
     def __init__(self, vehicle: Vehicle, parameters: FollowerParameters) -> None:
@@ -67,6 +68,7 @@ class LineFollower:
         self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)
         self.base: Pose | None = None
+        self.target_speed = 0.0
         self._steering = Pid(parameters.steering, -1.0, 1.0)
         self._speed = SpeedPedals(vehicle, parameters.speed)
         self._odometry: deque[VehicleState] = deque()
@@ -137,7 +139,8 @@ class LineFollower:
         self._last_command = state.time
         angle = self._how.look_ahead.steering_angle(self.line, speed, self._vehicle.wheelbase)
         steering = self._steering(angle / self._vehicle.steering_limit, seconds)
-        throttle, braking = self._speed(self._target_speed(state), speed, seconds)
+        self.target_speed = self._target_speed(state)
+        throttle, braking = self._speed(self.target_speed, speed, seconds)
         return Command(steering, throttle, braking)
 
     def _target_speed(self, state: VehicleState) -> float:

@@ -178,6 +178,20 @@ class ManualDriver:
             raise SimjudgeError(f"speed {wanted.speed}, steering angle {wanted.steering_angle}: no motion")
         self._asked, self._asked_at = wanted, time
 
+    def motion(self, state: VehicleState, fastest: float) -> WantedMotion:
+        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of a speed.
+
+        Args:
+            state: of the car; its time counts.
+            fastest: speed of full throttle, m/s; with any braking it is 0.
+        """
+        asked = self._asked
+        if isinstance(asked, WantedMotion) and state.time - self._asked_at <= self._timeout:
+            return asked
+        command = self.command(state)
+        speed = 0.0 if command.braking else command.throttle * fastest
+        return WantedMotion(speed, command.steering * self._vehicle.steering_limit)
+
     def command(self, state: VehicleState) -> Command:
         """What the car shall do now.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
-from simjudge.driving.driver_kinds import OTHER
+from simjudge.driving.driver_kinds import MANUAL, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
@@ -182,10 +182,11 @@ def _sim(values: Values) -> tuple[Process, ...]:
 def _simulated_robot(robot: Robot, values: Values) -> Robot:
     """The robot's names for the simulated car: its camera's too, which a real camera's bridge takes as `image`."""
     kind = robot.parameters.get("sim_node", {}).get("input_type", values["input_type"])
-    if kind != values["input_type"] and values["driver"] != OTHER:
+    written = robot.parameters.get("manual_node" if values["driver"] == MANUAL else "drive_node", {})
+    if kind != written.get("output_type", values["input_type"]) and values["driver"] != OTHER:
         raise UsageError(
-            f"robot:={values['robot']}: its commands are {kind}, which simjudge's drivers do not publish; take"
-            f" driver:={OTHER} and drive it by your own program, or leave robot:= out"
+            f"robot:={values['robot']}: its commands are {kind}, and its file has no output_type of the driver that"
+            f" writes them; add one, or take driver:={OTHER} and drive it by your own program"
         )
     image = robot.remappings.get("image")
     if image is None:

@@ -142,6 +142,9 @@ _INPUT = Endpoint(
     "vehicle/input", "simjudge_msgs/msg/VehicleInput", RELIABLE,
     "what the driver does, or another type by `input_type`", depth=100, type_parameter="input_type",
 )  # fmt: skip
+_OUTPUT = _INPUT._replace(
+    purpose="what the driver does, or another type by `output_type`", type_parameter="output_type"
+)
 _CLOCK = Endpoint("/clock", "rosgraph_msgs/msg/Clock", RELIABLE, "simulated time")
 _TF = Endpoint("/tf", _TRANSFORMS, RELIABLE, "where frames are")
 _TF_STATIC = Endpoint("/tf_static", _TRANSFORMS, LATCHED, "where frames are that do not move", depth=1)
@@ -290,7 +293,7 @@ NODES: dict[str, NodeInterface] = {
         (_PAUSE, Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),
     ),
     "drive_node": NodeInterface(
-        (_INPUT, Endpoint("drive/path", "nav_msgs/msg/Path", RELIABLE, "the line that the driver follows"),
+        (_OUTPUT, Endpoint("drive/path", "nav_msgs/msg/Path", RELIABLE, "the line that the driver follows"),
          Endpoint("drive/cones", "visualization_msgs/msg/MarkerArray", RELIABLE, "the cones that it knows",
                   "with `driver` cones")),
         (_DETECTIONS._replace(when="with `driver` cones"), _ODOMETRY._replace(depth=1000),
@@ -298,7 +301,7 @@ NODES: dict[str, NodeInterface] = {
          _SCANS._replace(when="with `driver` lidar")),
     ),
     "manual_node": NodeInterface(
-        (_INPUT,),
+        (_OUTPUT,),
         (_ODOMETRY._replace(depth=1000),
          Endpoint("joy", "sensor_msgs/msg/Joy", RELIABLE, "a joystick"),
          Endpoint("cmd_vel", "geometry_msgs/msg/Twist", RELIABLE, "a wanted speed and turn"),

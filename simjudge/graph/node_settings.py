@@ -210,7 +210,10 @@ class DriverSettings(StageSettings):
         0.5, "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
         " stops.", unit="s", low=0.05, high=10,
     )  # fmt: skip
-    input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
+    output_type: str = setting(
+        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
+    )  # fmt: skip
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
 
 
@@ -234,7 +237,14 @@ class ManualSettings(StageSettings):
         0.5, "Simulated time without another message, of joy, cmd_vel or ackermann_cmd, after which the car brakes.",
         unit="s", low=0.05, high=3600,
     )  # fmt: skip
-    input_type: str = setting(INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput.")
+    fastest: float = setting(
+        1.5, "Speed of full throttle, where output_type asks for a speed.", unit="m/s", low=0.05, high=20,
+        changeable=True,
+    )  # fmt: skip
+    output_type: str = setting(
+        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped: a robot's own.",
+    )  # fmt: skip
     base_frame: str = setting("base_link", "Coordinate frame in the headers of vehicle/input.")
 
 

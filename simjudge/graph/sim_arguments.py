@@ -149,10 +149,10 @@ def _driver(values: Values) -> Process:
     """The driver, who is told how wide the lane is and which cones stand where, or what its lidar is; or the person."""
     if values["driver"] == MANUAL:
         # Who asks to end by a key ends the run.
-        wheel = {"vehicle": _vehicle(values), "input_type": values["input_type"]}
+        wheel = {"vehicle": _vehicle(values), "output_type": values["input_type"]}
         return Process("manual_node", "manual_node", parameters=wheel, leads=True, reads_keys=True)
     if values["driver"] == LIDAR:
-        known = {"vehicle": _vehicle(values), "driver": LIDAR, "input_type": values["input_type"]}
+        known = {"vehicle": _vehicle(values), "driver": LIDAR, "output_type": values["input_type"]}
         topic = _scan_topic(values)
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
@@ -168,7 +168,7 @@ def _driver(values: Values) -> Process:
         "lane_width": float(scene_course(scene).width),
         "right": scene.class_names.get(sides.right, str(sides.right)),
         "left": scene.class_names.get(sides.left, str(sides.left)),
-        "input_type": values["input_type"],
+        "output_type": values["input_type"],
     }
     return Process("drive_node", "drive_node", parameters=parameters)
 

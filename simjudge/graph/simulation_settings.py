@@ -67,7 +67,7 @@ class SimSettings(Settings):
     )
     input_type: str = setting(
         INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
-        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped, sensor_msgs/msg/Joy: these with driver:=other.",
+        " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped; sensor_msgs/msg/Joy with driver:=other.",
     )
     reliability: str = setting(
         "auto", "Reliability of images and camera_info; auto is reliable in lock_step, else best effort where large"

@@ -202,8 +202,10 @@ def test_a_simulated_car_takes_a_robots_commands_under_its_names(name, kind, top
         bridge = processes("detect", **DETECT, robot=name)["camera_bridge_node"]
         assert dict(bridge.remappings)["image"] == image
         assert dict(sim.remappings)["camera/camera_info"] == f"{image.rpartition('/')[0]}/camera_info"
-    with pytest.raises(UsageError, match=f"robot:={name}: its commands are {kind}"):
-        processes("sim", scene="lab", robot=name)
+    own = processes("sim", scene="lab", robot=name)["drive_node"]
+    assert (own.parameters["output_type"], dict(own.remappings)["vehicle/input"]) == (kind, topic)
+    by_hand = processes("sim", scene="lab", robot=name, driver="manual")["manual_node"]
+    assert by_hand.parameters["output_type"] == kind
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """drive_node by itself: messages in and out, a late camera_info, silence, nonsense."""
 
+import signal
+
 import numpy as np
 import pytest
 from diagnostic_states import States
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 
+from geometry_msgs.msg import Twist  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import CameraInfo  # noqa: E402
 from simjudge_msgs.msg import Box, Detection, DetectionArray, VehicleInput  # noqa: E402
@@ -95,6 +98,30 @@ def test_detections_wait_for_odometry_and_for_the_lens(graph, driven):
     assert driven.inputs[-1].steering > 0.05, "the lane is to the left"
     assert driven.inputs[-1].throttle > 0
     assert graph.stop(driver) == 0
+
+
+def test_a_robot_gets_the_speed_that_is_meant_and_is_stopped_at_the_end(graph, driven, tmp_path):
+    camera = tmp_path / "camera.yaml"
+    camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\n")
+    asked = []
+    graph.node.create_subscription(Twist, "cmd_vel", asked.append, reliable_qos(100))
+    driver = graph.start("drive_node", "--ros-args", "-r", "vehicle/input:=cmd_vel", camera=camera,
+                         output_type="geometry_msgs/msg/Twist", fastest=0.8)  # fmt: skip
+    ends = (driven.odometry, driven.detections)
+    assert graph.until(lambda: all(end.get_subscription_count() for end in ends))
+    assert graph.until(lambda: graph.node.count_publishers("cmd_vel"))
+    graph.until(lambda: False, timeout=0.5)
+    for tick in range(5):
+        driven.odometry.publish(odometry(0.1 * tick + 0.02, speed=0.5))
+        driven.detections.publish(seen_cones(0.1 * tick, shift=0.2))
+        assert graph.until(lambda n=tick: len(asked) == n + 1), graph.output(driver)
+    assert 0.4 < asked[-1].linear.x <= 0.8
+    # The lane is to the left; the bicycle's formula is held by test_output_types.
+    assert asked[-1].angular.z > 0.01
+    driver.send_signal(signal.SIGINT)
+    assert graph.until(lambda: len(asked) == 6), graph.output(driver)
+    assert (asked[-1].linear.x, asked[-1].angular.z) == (0.0, 0.0)
+    assert driver.wait(60) == 0
 
 
 def test_an_image_that_came_late_waits_for_the_odometry_of_its_handing_over(graph, driven, tmp_path):

@@ -30,7 +30,7 @@ setup-docs:
 	@scripts/setup.sh core ros docs
 
 setup-test:
-	@scripts/setup.sh core train test ros watch sim lidar study gym docs
+	@scripts/setup.sh core train test ros watch sim lidar study gym fit docs
 
 demo: setup-sim ## two simulations judged against a stand-in for reality: rendered, detected, compared, reported; then live, on a ROS 2 graph
 	@scripts/demo.sh

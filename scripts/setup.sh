@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [study] [gym] [docs]
+# Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [study] [gym] [fit] [docs]
 # PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
@@ -70,6 +70,7 @@ for group in "${groups[@]}"; do
         lidar) why="Patchwork++, ground in point clouds" ;;
         study) why="Dask, for the steps of studies" ;;
         gym) why="Gymnasium, for those who train drivers" ;;
+        fit) why="CMA-ES, to fit a camera" ;;
         test) why="the test runner, the linters and the type checker" ;;
         docs) why="mkdocs, to build the documentation" ;;
     esac

@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     from simjudge.studies.doctor.doctor import diagnose as diagnose
     from simjudge.studies.explain.explain_settings import ExplainSettings as ExplainSettings
     from simjudge.studies.explain.explanation import Explanation as Explanation
+    from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
+    from simjudge.studies.fitting.fit import fit as fit
+    from simjudge.studies.fitting.fit_settings import FitSettings as FitSettings
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
     from simjudge.studies.plan import Plan as Plan
     from simjudge.studies.plan import plan as plan
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
+    "CameraFit": "simjudge.studies.fitting.camera_fit",
     "CloudPictures": "simjudge.reports.cloud_pictures",
     "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
@@ -96,6 +100,7 @@ _HOMES = {
     "Diagnosis": "simjudge.studies.doctor.diagnosis",
     "ExplainSettings": "simjudge.studies.explain.explain_settings",
     "Explanation": "simjudge.studies.explain.explanation",
+    "FitSettings": "simjudge.studies.fitting.fit_settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
     "Losses": "simjudge.core.errors",
@@ -130,6 +135,7 @@ _HOMES = {
     "estimate_real_performance": "simjudge.studies.real_performance",
     "explain": "simjudge.reports.explanation_page",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
+    "fit": "simjudge.studies.fitting.fit",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",
     "label_recording": "simjudge.capture.simulators.labelling",

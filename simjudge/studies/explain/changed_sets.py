@@ -82,6 +82,10 @@ class ChangedSets:
             self.losses.extend(losses)
         return first, second
 
+    def forget(self) -> None:
+        """Drop from memory what was detected on changed pictures; what is kept in the folder stays."""
+        self._kept.clear()
+
     def _detected(self, number: int, steps: Sequence[Step]) -> FrameSet:
         """A side behind filters, with the detector's predictions."""
         frames = self.sides[number].frames

@@ -14,16 +14,15 @@ from simjudge.context.compiled import forgo_blas
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import hash_files, output_path
-from simjudge.core.object_tables import Predictions
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.detector import Detector
 from simjudge.sensors.camera_matching.camera_difference import SIDES, CameraDifference, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
 from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
-from simjudge.studies.comparison import Source, paired_frames, read_inputs
+from simjudge.studies.comparison import Source
 from simjudge.studies.explain.attribution import (
     FORWARD,
     MOST_SHAPLEY,
@@ -36,10 +35,11 @@ from simjudge.studies.explain.attribution import (
     shapley_values,
 )
 from simjudge.studies.explain.changed_sets import ChangedSets
+from simjudge.studies.explain.explain_inputs import check_settings, claimed_folder, read_pictures, required_detector
 from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettings
 from simjudge.studies.explain.explanation import EXPLANATION, EXPLANATION_TABLE, CauseShare, Explanation, Interval
 from simjudge.studies.explain.label_margins import WORDS, LabelMargins, estimate_margins
-from simjudge.studies.inputs import InputSet, describe_model
+from simjudge.studies.inputs import describe_model
 from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
 from simjudge.studies.sampling_units import SamplingUnits
@@ -81,10 +81,10 @@ def explain_sets(
         UsageError: no detector is given, or a setting makes no sense here.
         SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
-    _check(settings)
-    loaded = _detector(settings) if detector is None else detector
-    folder = None if out is None else _claimed(Path(out))
-    sides = _read_pictures(a, b, settings, log, progress)
+    check_settings(settings)
+    loaded = required_detector(settings) if detector is None else detector
+    folder = None if out is None else claimed_folder(Path(out), _OURS)
+    sides = read_pictures(a, b, settings, log, progress)
     sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
     wanted = settings.causes or CAUSE_NAMES
     with progress("comparing the cameras") as advance:
@@ -100,59 +100,6 @@ def explain_sets(
     if folder is not None:
         explanation.save(folder)
     return explanation
-
-
-def _check(settings: ExplainSettings) -> None:
-    refused = {"--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions}
-    for flag, given in refused.items():
-        if given is not None:
-            raise UsageError(f"{flag}: are of unchanged pictures; leave it out, --model detects anew")
-    if settings.task == "semantic" or settings.sensor == "lidar":
-        raise UsageError("explain: takes pictures with labelled objects; leave out --task and --sensor")
-    if settings.permutations == 0 or not settings.bootstrap:
-        raise UsageError("--permutations, --bootstrap: must be above 0, because no share is told without chance")
-
-
-def _detector(settings: ExplainSettings) -> Detector:
-    if settings.model is None:
-        raise UsageError("--model: is needed, because the detector must see the changed pictures too")
-    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
-
-    return load_detector(settings.model, trust=settings.trust)
-
-
-def _claimed(folder: Path) -> Path:
-    """The folder, made, unless it holds something else."""
-    folder = output_path(folder)
-    if folder.is_file():
-        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
-    strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []
-    if strangers:
-        raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no explanation has; choose another --out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SimjudgeError(f"{folder}: cannot be made: {error.strerror}") from error
-    return folder
-
-
-def _read_pictures(
-    a: Source, b: Source, settings: ExplainSettings, log: Log, progress: ProgressBar
-) -> tuple[InputSet, InputSet]:
-    """Both sets without predictions; frames of pairs in one order."""
-    bare = replace(settings, model=None, rename=None, classes=None)
-    sides = [replace(side, frames=side.frames.with_predictions(None))
-             for side in read_inputs(a, b, bare, log=log, progress=progress)]  # fmt: skip
-    for side in sides:
-        if side.frames.images is None:
-            raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")
-    if settings.paired:
-        # Whether a frame is predicted is not known yet: all are taken for it.
-        ready = [side.frames.with_predictions(Predictions.empty()) for side in sides]
-        first, second = paired_frames(ready[0], ready[1], settings.pair_tolerance, Losses())
-        sides = [replace(side, frames=frames.with_predictions(None))
-                 for side, frames in zip(sides, (first, second), strict=True)]  # fmt: skip
-    return sides[0], sides[1]
 
 
 @dataclass(repr=False, eq=False)

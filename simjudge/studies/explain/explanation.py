@@ -117,8 +117,8 @@ class Explanation:
     @property
     def is_gap(self) -> bool:
         """Whether there is a gap to explain: one that chance does not give."""
-        p, low = self.certainty.p_adjusted, self.certainty.excess_low
-        return p is not None and p <= SIGNIFICANCE and low is not None and low > 0
+        p, excess = self.certainty.p_adjusted, self.certainty.excess_w1
+        return p is not None and p <= SIGNIFICANCE and excess is not None and excess > 0
 
     @property
     def shared(self) -> Sequence[CauseShare]:

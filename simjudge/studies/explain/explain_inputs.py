@@ -1,0 +1,103 @@
+"""What an explanation and a fit ask of their inputs: pictures of both sets, a detector, and a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import output_path
+from simjudge.core.object_tables import Predictions
+from simjudge.core.progress import Log, ProgressBar
+from simjudge.perception.detector import Detector
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import Source, paired_frames, read_inputs
+from simjudge.studies.inputs import InputSet
+
+
+def check_settings(settings: CompareSettings) -> None:
+    """Refuse settings that make no sense where pictures are changed and detected anew.
+
+    Args:
+        settings: of the comparison.
+
+    Raises:
+        UsageError: one of them makes no sense.
+    """
+    refused = {"--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions}
+    for flag, given in refused.items():
+        if given is not None:
+            raise UsageError(f"{flag}: are of unchanged pictures; leave it out, --model detects anew")
+    if settings.task == "semantic" or settings.sensor == "lidar":
+        raise UsageError("--task, --sensor: leave them out, because pictures with labelled objects are needed")
+    if settings.permutations == 0 or not settings.bootstrap:
+        raise UsageError("--permutations, --bootstrap: must be above 0, because no share is told without chance")
+
+
+def required_detector(settings: CompareSettings) -> Detector:
+    """Load the detector of the settings.
+
+    Args:
+        settings: of the comparison.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if settings.model is None:
+        raise UsageError("--model: is needed, because the detector must see the changed pictures too")
+    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+
+    return load_detector(settings.model, trust=settings.trust)
+
+
+def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
+    """Make a folder for what is written, unless it holds something else.
+
+    Args:
+        folder: the folder.
+        ours: names of what it may hold.
+
+    Raises:
+        SimjudgeError: it is a file, holds something else, or cannot be made.
+    """
+    folder = output_path(folder)
+    if folder.is_file():
+        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in ours) if folder.is_dir() else []
+    if strangers:
+        raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which was not written here; choose another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimjudgeError(f"{folder}: cannot be made: {error.strerror}") from error
+    return folder
+
+
+def read_pictures(
+    a: Source, b: Source, settings: CompareSettings, log: Log, progress: ProgressBar
+) -> tuple[InputSet, InputSet]:
+    """Both sets without predictions; frames of pairs in one order.
+
+    Args:
+        a, b: the sets.
+        settings: of the comparison.
+        log: told what a person should know.
+        progress: shows how far reading is.
+
+    Raises:
+        SimjudgeError: a set cannot be read or has no images, or nothing is a pair.
+    """
+    bare = replace(settings, model=None, rename=None, classes=None)
+    sides = [replace(side, frames=side.frames.with_predictions(None))
+             for side in read_inputs(a, b, bare, log=log, progress=progress)]  # fmt: skip
+    for side in sides:
+        if side.frames.images is None:
+            raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")
+    if settings.paired:
+        # Whether a frame is predicted is not known yet: all are taken for it.
+        ready = [side.frames.with_predictions(Predictions.empty()) for side in sides]
+        first, second = paired_frames(ready[0], ready[1], settings.pair_tolerance, Losses())
+        sides = [replace(side, frames=frames.with_predictions(None))
+                 for side, frames in zip(sides, (first, second), strict=True)]  # fmt: skip
+    return sides[0], sides[1]

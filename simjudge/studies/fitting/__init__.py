@@ -1,0 +1,1 @@
+"""Finding the camera under which B predicts A best."""

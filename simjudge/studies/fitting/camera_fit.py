@@ -1,0 +1,186 @@
+"""What a fit says: the parameters with their intervals, and W1 before and after on frames that were not fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simjudge.context.certainty import Certainty
+from simjudge.core.display import SummaryTable
+from simjudge.core.errors import Losses
+from simjudge.core.files import atomic_file
+from simjudge.core.installed import CAMERA, find_file
+from simjudge.core.version import version
+from simjudge.core.yaml_file import read_yaml
+from simjudge.results.result_folder import write_json
+from simjudge.sensors.camera.calibration_file import holds_calibration
+from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sensors.camera.chain import Step
+
+FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
+"""Names of the files in the folder of a fit."""
+
+
+@dataclass(frozen=True)
+class ParameterFit:
+    """One fitted number.
+
+    Attributes:
+        name, unit: of the number.
+        neutral: the value that changes nothing.
+        start: estimated from the pictures alone.
+        value: fitted.
+        low, high: 95 % interval.
+        w1_without: W1 of the fitted frames if this number alone is neutral.
+    """
+
+    name: str
+    unit: str
+    neutral: float
+    start: float
+    value: float
+    low: float
+    high: float
+    w1_without: float
+
+    @property
+    def told(self) -> bool:
+        """Whether the frames tell it from the value that changes nothing."""
+        return self.low > self.neutral or self.high < self.neutral
+
+
+@dataclass(frozen=True)
+class HeldOutW1:
+    """W1 of the frames that the fit never saw.
+
+    Attributes:
+        mean_w1: of one camera.
+        certainty: what stands beside it.
+    """
+
+    mean_w1: float
+    certainty: Certainty
+
+    def content(self) -> dict[str, Any]:
+        """The entry of fit.json."""
+        return {"mean_w1": self.mean_w1} | vars(self.certainty)
+
+
+@dataclass(frozen=True)
+class CameraFit:
+    """The camera under which B predicts A best.
+
+    Attributes:
+        parameters: in the order in which they act in a camera.
+        steps: the filters that B's pictures need, behind those that its camera has.
+        before, start, after: W1 of held-out frames with B's own camera, with the starting values, and fitted.
+        fitted_w1: of the frames of the fit, before, at the start, and after.
+        frames: of the fit, and held out.
+        evaluations: cameras that the judge tried.
+        not_fitted: what B has more of than A, which no filter takes away.
+        losses: what was left out.
+    """
+
+    parameters: tuple[ParameterFit, ...]
+    steps: tuple[Step, ...]
+    before: HeldOutW1
+    start: HeldOutW1
+    after: HeldOutW1
+    fitted_w1: tuple[float, float, float]
+    frames: tuple[int, int]
+    evaluations: int
+    not_fitted: tuple[str, ...] = ()
+    losses: Losses = field(default_factory=Losses)
+
+    def content(self) -> dict[str, Any]:
+        """The content of fit.json (docs/explain.md)."""
+        return {
+            "version": version(),
+            "parameters": [vars(each) | {"told": each.told} for each in self.parameters],
+            "filters": [{"name": step.name, "parameters": dict(step.parameters)} for step in self.steps],
+            "held_out": {name: getattr(self, name).content() for name in ("before", "start", "after")},
+            "fitted_w1": dict(zip(("before", "start", "after"), self.fitted_w1, strict=True)),
+            "frames": {"fitted": self.frames[0], "held_out": self.frames[1]},
+            "evaluations": self.evaluations,
+            "not_fitted": list(self.not_fitted),
+            "losses": self.losses.lines(),
+        }
+
+    def table(self) -> SummaryTable:
+        """One line a parameter."""
+        rows = [
+            (each.name, each.unit, f"{each.start:.3g}", f"{each.value:.3g}", f"{each.low:.3g} to {each.high:.3g}",
+             f"{each.w1_without:.3f}", "told" if each.told else "cannot be told")
+            for each in self.parameters
+        ]  # fmt: skip
+        columns = ("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict")
+        return SummaryTable(columns, rows, 2)
+
+    def sentences(self) -> list[str]:
+        """What the fit means."""
+        before, after = self.before, self.after
+        chance = f"{_shown(after.certainty.floor_mean)} (95 % quantile {_shown(after.certainty.floor_q95)})"
+        moved = f"W1 is {before.mean_w1:.3f} before and {after.mean_w1:.3f} after"
+        words = [f"On {self.frames[1]} frames that were not fitted, {moved}; chance alone gives {chance}."]
+        if after.mean_w1 > before.mean_w1:
+            words.append("The fitted camera is no better there: do not use it.")
+        open_names = [each.name for each in self.parameters if not each.told]
+        if open_names:
+            words.append(f"These frames cannot tell {', '.join(open_names)}.")
+        if self.not_fitted:
+            named = ", ".join(self.not_fitted)
+            words.append(f"B has more {named} than A. No filter takes it away: change it where B's pictures are made.")
+        return words
+
+    def save(self, folder: Path, camera: Path | None = None) -> None:
+        """Write fit.json, and the camera's file where a camera is given.
+
+        Args:
+            folder: where; it exists.
+            camera: that made B's pictures: a file, or the name of one that comes with simjudge.
+
+        Raises:
+            SimjudgeError: the camera cannot be read, or a file cannot be written.
+        """
+        if camera is not None:
+            write_fitted_camera(camera, self.steps, folder / FITTED_CAMERA)
+        write_json(folder / FIT, self.content())
+
+
+def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
+    """Write a camera's file with further filters behind its own.
+
+    Args:
+        camera: a file, or the name of one that comes with simjudge.
+        steps: the further filters, on display values.
+        out: the file.
+
+    Raises:
+        SimjudgeError: the camera cannot be read, or the file cannot be written.
+    """
+    path = find_file(camera, CAMERA)
+    read_camera(path)
+    if holds_calibration(path):
+        content: dict[str, Any] = {"calibration": str(path.resolve()), "rate": 30}
+    else:
+        content = dict(read_yaml(path).content)
+        if isinstance(content.get("calibration"), str):
+            content["calibration"] = str((path.parent / content["calibration"]).resolve())
+    added = [{step.name: {name: _rounded(value) for name, value in step.parameters.items()}} for step in steps]
+    content["filters"] = [*(content.get("filters") or []), *added]
+    with atomic_file(out) as temporary:
+        text = yaml.safe_dump(content, sort_keys=False)
+        temporary.write_text(f"# {path.stem}, fitted by simjudge fit: its last filters.\n{text}", encoding="utf-8")
+    read_camera(out)
+
+
+def _rounded(value: float | str) -> float | str:
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

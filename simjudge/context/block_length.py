@@ -105,7 +105,7 @@ def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
     """Blocks where correlation is within chance, but a harmful one may be; limited where it may be too harmful.
 
     The band of chance of 40 frames reaches to 0.4. With blocks of one frame, series with a correlation of 0.3 are a gap
-    in 11 of 100 cases, with the blocks of such a series in 3.
+    in 11 of 100 cases, with the blocks of such a series in 3 to 4.
     """
     # Random frames of a long sequence have few neighbours among them; that is no short recording.
     if pairs < _WHOLE * (count - 1):

@@ -18,7 +18,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 
 METHOD = Method(patch=(24, 24), theta=0.4)
-FIELDS = ("start", "plane_class", "words", "blocks", "plane_area", "area")
+FIELDS = ("start", "plane_class", "words", "plane_area", "area")
 
 
 def many(count, seed=0):

@@ -74,6 +74,7 @@ def _default() -> EngineAvailability:
 def _chrono() -> EngineAvailability:
     from simjudge.engines.chrono.chrono_engine import describe_modules
     from simjudge.engines.chrono.modules import load_modules, missing_modules
+    from simjudge.engines.chrono.renderer import vulkan_renderer
     from simjudge.engines.chrono.versions import identify_release
 
     try:
@@ -88,5 +89,7 @@ def _chrono() -> EngineAvailability:
     parts_line = f"has: {', '.join(parts)}"
     car = _CHRONO_CAR if release.vehicles else _CHRONO_WITHOUT_CAR
     absent = tuple(f"missing: {line}" for line in missing_modules())
-    lines = (describe_modules(modules), *absent, parts_line, _CHRONO_ABILITIES, car, *known)
+    vulkan = release.cameras and not hasattr(modules.sensor, "ChOptixSensor")
+    renders = (f"renders: {vulkan_renderer()}",) if vulkan else ()
+    lines = (describe_modules(modules), *renders, *absent, parts_line, _CHRONO_ABILITIES, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

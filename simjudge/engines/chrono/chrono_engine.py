@@ -207,5 +207,5 @@ def describe_modules(modules: Modules) -> str:
     age = {"9": "9.0", "10": "10.0", "head": "development"}[release.age]
     if not release.cameras:
         return f"PyChrono {release.version} ({age} interfaces), no cameras"
-    light = "OptiX" if hasattr(modules.sensor, "ChOptixSensor") else "Vulkan RT or its CPU fallback"
+    light = "OptiX" if hasattr(modules.sensor, "ChOptixSensor") else "Vulkan RT"
     return f"PyChrono {release.version} ({age} interfaces), {light}"

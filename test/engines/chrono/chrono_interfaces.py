@@ -76,7 +76,14 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "SetTireType",
         "Synchronize",
     ),
-    "chrono_sensor/ChSensorManager.h": ("AddSensor", "ChSensorManager", "SetRandomSeed", "Update", "scene"),
+    "chrono_sensor/ChSensorManager.h": (
+        "AddSensor",
+        "ChSensorManager",
+        "SetRandomSeed",
+        "SetVerbose",
+        "Update",
+        "scene",
+    ),
     "chrono_sensor/ChSensorRenderTypes.h": (
         "Background",
         "BackgroundMode_GRADIENT",

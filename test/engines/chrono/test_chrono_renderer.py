@@ -1,0 +1,52 @@
+"""What Vulkan renders on, from what Chrono prints; the process that asks may die."""
+
+import pytest
+
+from simjudge.engines.chrono.renderer import read_answer, vulkan_renderer
+
+FALLBACK = "Chrono::Sensor Vulkan RT GPU unavailable, using CPU fallback: No Vulkan physical devices were found"
+SENSOR = """
+import os
+class ChSensorManager:
+    def __init__(self, system): self.loud = False
+    def SetVerbose(self, loud): self.loud = loud
+    def AddSensor(self, sensor):
+        if self.loud: os.write({to}, b"Create new Vulkan RT engine\\n{says}\\n")
+        {then}
+class ChDepthCamera:
+    def __init__(self, *arguments): assert len(arguments) == 6
+"""
+CORE = """
+class ChVector3d: pass
+class ChFramed: pass
+class ChBody:
+    def SetFixed(self, fixed): pass
+class ChSystemNSC:
+    def AddBody(self, body): pass
+"""
+
+
+def test_what_is_printed_is_read():
+    device = read_answer("Create new Vulkan RT engine\nChrono::Sensor Vulkan RT device: NVIDIA H200\n", 0)
+    assert device.startswith("Vulkan RT, device NVIDIA H200 (")
+    assert read_answer(FALLBACK, 0) == "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"
+    assert read_answer("", 0) == "Vulkan RT, on what is unknown: Chrono does not say"
+    assert read_answer("", -11) == "Vulkan RT, on what is unknown: the probe ended with SIGSEGV"
+    failed = read_answer("Traceback\nTypeError: ChDepthCamera", 1)
+    assert failed == "Vulkan RT, on what is unknown: the probe failed: TypeError: ChDepthCamera"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("to", "says", "then", "answer"), [
+    (2, FALLBACK, "pass", "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"),
+    (1, "Chrono::Sensor Vulkan RT device: llvmpipe", "pass", "Vulkan RT, device llvmpipe"),
+    (2, "vkCreateDevice: lost", "os.abort()", "Vulkan RT, on what is unknown: the probe ended with SIGABRT: vkCreate"),
+])  # fmt: skip
+def test_a_process_of_its_own_is_asked(tmp_path, monkeypatch, to, says, then, answer):
+    package = tmp_path / "pychrono"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "core.py").write_text(CORE)
+    (package / "sensor.py").write_text(SENSOR.format(to=to, says=says, then=then))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert vulkan_renderer().startswith(answer)

@@ -1,6 +1,6 @@
 """HMMWV from Chrono's JSON files on soil that deforms (SCM), judged. It needs pychrono.vehicle and Chrono's data.
 
-After Chrono's demo_VEH_WheeledJSON.py and demo_VEH_HMMWV_DefSoil.py:
+After Chrono's demo_VEH_WheeledJSON.py and demo_VEH_HMMWV_DefSoil.py; Chrono 10.0.0 or later:
 python examples/chrono/hmmwv_soil.py drive.mcap [art1|plain|...]
 """
 
@@ -31,11 +31,13 @@ terrain = veh.SCMTerrain(system)
 terrain.SetSoilParameters(2e6, 0, 1.1, 0, 30, 0.01, 2e8, 3e4)
 terrain.AddActiveDomain(hmmwv.GetChassisBody(), chrono.ChVector3d(0, 0, 0), chrono.ChVector3d(5, 3, 1))
 terrain.Initialize(24.0, 10.0, 0.05)
+terrain.SetMeshWireframe(False)  # Chrono::Sensor shows no wires
 
 bridge = ChronoBridge(system, out=sys.argv[1])
 bridge.scene.SetAmbientLight(chrono.ChVector3f(0.3, 0.3, 0.3))
 bridge.scene.AddPointLight(chrono.ChVector3f(-20, 30, 80), chrono.ChColor(1, 1, 1), 1000)
 bridge.vehicle(hmmwv)
+bridge.label(terrain, "soil", counted=False)
 for number in range(6):
     barrel = chrono.ChBodyEasyCylinder(chrono.ChAxis_Z, 0.3, 1.0, 500, True, False)
     barrel.SetPos(chrono.ChVector3d(2 + 1.5 * number, 2.5 if number % 2 else -2.5, 0.5))
@@ -44,7 +46,7 @@ for number in range(6):
     bridge.label(barrel, "barrel")
 camera = sys.argv[2] if len(sys.argv) > 2 else "plain"
 bridge.camera(hmmwv.GetChassisBody(), Pose((0.5, 0, 1.2)), camera=camera, rate=10)
-bridge.imu()
+bridge.imu(window=0.01)
 bridge.gps()
 inputs = veh.DriverInputs()
 inputs.m_throttle = 0.5

@@ -145,7 +145,7 @@ class ChronoBridge:
         """Label a body, or several that are one object.
 
         Args:
-            bodies: a ChBody with visual shapes, or a list of them.
+            bodies: a ChBody with visual shapes, or a list of them; an SCMTerrain where it is not counted.
             class_name: of the object; class ids are given in the order of first use.
             counted: False for stuff (soil, road): a class in the semantic image, and no box.
 

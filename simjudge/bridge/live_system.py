@@ -110,7 +110,7 @@ class LiveSystem:
         """Label bodies as one object.
 
         Args:
-            bodies: one or more; they are parts of one object.
+            bodies: one or more, parts of one object; an SCMTerrain only where it is not counted.
             class_name: of the object.
             counted: False for stuff (road, soil) that has a class in the semantic image and no box.
 
@@ -118,7 +118,7 @@ class LiveSystem:
             The instance, 0 for stuff.
 
         Raises:
-            UsageError: nothing is seen of a body, or there are too many labels.
+            UsageError: nothing is seen of a body, a terrain is counted, or there are too many labels.
         """
         numbers = {name: number for number, name in self.class_names.items()}
         class_id = numbers.get(class_name, len(numbers) + 1)
@@ -126,6 +126,9 @@ class LiveSystem:
         if class_id > _MOST_CLASSES or instance > _MOST_INSTANCES:
             raise UsageError(f"label: {_MOST_CLASSES} classes and {_MOST_INSTANCES} objects at most")
         unpainted = 1.0 if hasattr(self.modules.sensor, "ChOptixSensor") else 0.5
+        soil = next((body for body in bodies if not hasattr(body, "GetFrameRefToAbs")), None)
+        if counted and soil is not None:
+            raise UsageError(f"label: a {type(soil).__name__} is no body: give counted=False: a class without boxes")
         for body in bodies:
             label_body(self.modules.core, body, class_id, instance, unpainted=unpainted)
         self.class_names[class_id] = class_name
@@ -193,13 +196,12 @@ class LiveSystem:
         """
         if self.vehicle is None:
             raise UsageError("there is no vehicle: call vehicle() before")
-        frame = self.vehicle.GetFrameRefToAbs()
-        pose = reference_pose(self.vehicle)
-        base = pose @ self._base
-        arm = np.array(base.position) - np.array(pose.position)
-        turn, twist = _vector(frame.GetAngVelParent()), _vector(frame.GetAngAccParent())
-        velocity = _vector(frame.GetPosDt()) + np.cross(turn, arm)
-        acceleration = _vector(frame.GetPosDt2()) + np.cross(twist, arm) + np.cross(turn, np.cross(turn, arm))
+        # From the centre of mass: a chassis's reference frame still has the acceleration of the step before.
+        body, base = self.vehicle, reference_pose(self.vehicle) @ self._base
+        arm = np.array(base.position) - _vector(body.GetPos())
+        turn, twist = _vector(body.GetAngVelParent()), _vector(body.GetAngAccParent())
+        velocity = _vector(body.GetPosDt()) + np.cross(turn, arm)
+        acceleration = _vector(body.GetPosDt2()) + np.cross(twist, arm) + np.cross(turn, np.cross(turn, arm))
         own = base.rotation_matrix().T
         return VehicleState(
             self.time, base, _three(own @ velocity), _three(own @ turn), _three(own @ acceleration), 0.0, (0.0,) * 4

@@ -54,7 +54,7 @@ def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted:
 
     Args:
         core: PyChrono's core module.
-        body: with visual shapes.
+        body: with visual shapes; an SCMTerrain.
         class_id: 1 to 255.
         instance: 1 to 65535, or 0 for stuff that is not counted.
         unpainted: grey value that the renderer shows a shape in that has no material.
@@ -63,12 +63,13 @@ def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted:
         UsageError: nothing is seen of it, or Chrono reads its materials from a file.
     """
     shapes = _shapes(body)
+    name = f"body {body.GetName()!r}" if hasattr(body, "GetName") else type(body).__name__
     if not shapes:
-        raise UsageError(f"label: body {body.GetName()!r} has no visual shape: nothing of it is seen")
+        raise UsageError(f"label: {name} has no visual shape: nothing of it is seen")
     for shape, _ in shapes:
         if shape.GetType() == core.ChVisualShape.Type_MODELFILE:
             raise UsageError(
-                f"label: body {body.GetName()!r} has a ChVisualShapeModelFile, whose materials are read"
+                f"label: {name} has a ChVisualShapeModelFile, whose materials are read"
                 " from its file, without labels; load it as a ChVisualShapeTriangleMesh"
             )
         for index in range(max(shape.GetNumMaterials(), 1)):
@@ -166,7 +167,10 @@ def merge_meshes(parts: Sequence[tuple[FloatArray, Any]]) -> Mesh:
 
 
 def _shapes(body: Any) -> list[tuple[Any, Pose]]:
-    """The visible shapes of a body, and where each is in its reference frame."""
+    """The visible shapes of a body, and where each is in its reference frame; an SCMTerrain's mesh is in the world."""
+    if not hasattr(body, "GetVisualModel"):
+        mesh = body.GetMesh() if hasattr(body, "GetMesh") else None
+        return [] if mesh is None else [(mesh, Pose())]
     model = body.GetVisualModel()
     if model is None:
         return []

@@ -1,7 +1,12 @@
 """What Vulkan renders on, from what Chrono prints; the process that asks may die."""
 
+import importlib
+from types import SimpleNamespace
+
 import pytest
 
+from simjudge.engines.availability import engine_availability
+from simjudge.engines.chrono import modules, renderer
 from simjudge.engines.chrono.renderer import read_answer, vulkan_renderer
 
 FALLBACK = "Chrono::Sensor Vulkan RT GPU unavailable, using CPU fallback: No Vulkan physical devices were found"
@@ -50,3 +55,15 @@ def test_a_process_of_its_own_is_asked(tmp_path, monkeypatch, to, says, then, an
     (package / "sensor.py").write_text(SENSOR.format(to=to, says=says, then=then))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert vulkan_renderer().startswith(answer)
+
+
+@pytest.mark.parametrize(("optix", "told"), [(False, ["renders: on the moon"]), (True, [])])
+def test_engines_say_what_vulkan_renders_on(monkeypatch, optix, told):
+    core = SimpleNamespace(ChVector3d=object)
+    sensor = SimpleNamespace(ChCameraSensor=object, **({"ChOptixSensor": object} if optix else {}))
+    importlib.import_module("simjudge.engines.chrono.chrono_engine")  # it takes the true load_modules
+    monkeypatch.setattr(modules, "load_modules", lambda: modules.Modules(core, sensor, None, "10.0.0"))
+    monkeypatch.setattr(renderer, "vulkan_renderer", lambda: "on the moon")
+    chrono = next(each for each in engine_availability() if each.name == "chrono")
+    assert [line for line in chrono.lines if line.startswith("renders:")] == told
+    assert chrono.lines[0].endswith("OptiX" if optix else "Vulkan RT")

@@ -24,7 +24,7 @@ from simjudge.capture.sensor_record import SensorMessages
 from simjudge.graph.node_interfaces import CHRONO_BRIDGE, RELIABLE, Endpoint
 from simjudge.sensors.sensor_topics import published_topics
 from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE, Frames
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
 
 from .ending import wait_until_arrived
 from .endpoints import create_publisher
@@ -60,14 +60,13 @@ class BridgeTopics(SimjudgeNode):
         names = setup.scene.class_names
         self._cameras = {each.name: SimulatedCamera(self, each, names) for each in setup.cameras}
         self._placed = frozenset(setup.placed)
-        self._car = SimulatedCar(self, setup.mounts, setup.camera_names, Frames())
+        self._car = SimulatedCar(self, setup.mounts, setup.camera_names, Frames(map=MAP_FRAME))
         self._messages = SensorMessages(message_class, setup.specs, names)
         self._sensor_publishers: dict[str, Publisher[Any]] = {}
         for topic, kind in published_topics(setup.specs).items():
             self._publisher(topic, kind)
         self._inputs = VehicleInputs(self, "vehicle/input")
-        if setup.mounts:
-            self._car.publish_static_transforms(start)
+        self._car.publish_static_transforms(start)
 
     def ok(self) -> bool:
         """Whether ROS is still up."""

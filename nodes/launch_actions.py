@@ -23,6 +23,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from simjudge.core.exit_codes import DONE
 from simjudge.graph.description import CLOSING, Graph, Process, Value, normalize_namespace
+from simjudge.graph.viewers import missing_viewers
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
 
@@ -42,7 +43,8 @@ def launch_description(graph: Graph) -> LaunchDescription:
 
     def build(context: LaunchContext) -> list[Action]:
         values = {each.name: LaunchConfiguration(each.name).perform(context) for each in graph.arguments}
-        return _actions(graph.processes(values), normalize_namespace(values["robot_ns"]))
+        actions = _actions(graph.processes(values), normalize_namespace(values["robot_ns"]))
+        return [*(LogInfo(msg=line) for line in missing_viewers(values)), *actions]
 
     return LaunchDescription([*declared, OpaqueFunction(function=build)])
 

@@ -92,7 +92,8 @@ class SimNode(ManagedNode):
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
         odom = self.settings["odom_frame"]
         self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frame=odom)
-        self._car = SimulatedCar(self, self._sensors.mounts, names, Frames(odom=odom))
+        frames = Frames(odom=odom, map=self.settings["map_frame"])
+        self._car = SimulatedCar(self, self._sensors.mounts, names, frames, setup.vehicle)
         wanted = self.settings["reliability"]
         reliability = "reliable" if wanted == "auto" and self._lock_step else wanted
         self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability)

@@ -1,4 +1,4 @@
-"""The topics of a simulated car: the clock, odometry, and transforms."""
+"""The topics of a simulated car: the clock, odometry, transforms, its description and its joints."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from rosgraph_msgs.msg import Clock
 
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.geometry.poses import Pose
-from simjudge.vehicle.vehicle import VehicleState
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.vehicle.car_joints import BODY_LINK, JointTracker, wheel_links
+from simjudge.vehicle.robot_description import robot_description
+from simjudge.vehicle.vehicle import Vehicle, VehicleState
+from simjudge.vehicle.vehicle_messages import (
+    DESCRIPTION_TOPIC,
+    JOINTS_TOPIC,
+    ODOMETRY_TOPIC,
+    Frames,
+    VehicleMessages,
+)
 
 from .endpoints import declared_publisher
 from .runtime import SimjudgeNode, message_class
@@ -19,8 +27,9 @@ class SimulatedCar:
     """Publishes how a simulated car moves; from any thread."""
 
     def __init__(
-        self, node: SimjudgeNode, mounts: Mapping[str, Pose], cameras: Collection[str], frames: Frames
-    ) -> None:
+        self, node: SimjudgeNode, mounts: Mapping[str, Pose], cameras: Collection[str], frames: Frames,
+        vehicle: Vehicle | None = None,
+    ) -> None:  # fmt: skip
         """Create the publishers.
 
         Args:
@@ -28,6 +37,7 @@ class SimulatedCar:
             mounts: poses of sensors in base_link.
             cameras: names of those that are cameras.
             frames: names of the coordinate frames.
+            vehicle: whose description, joints and wheels are published; None: none are.
         """
         self._messages = VehicleMessages(message_class, frames)
         self._mounts, self._cameras = mounts, cameras
@@ -35,14 +45,21 @@ class SimulatedCar:
         self._odometry = declared_publisher(node, ODOMETRY_TOPIC)
         self._transforms = declared_publisher(node, "/tf")
         self._fixed = declared_publisher(node, "/tf_static")
+        self._vehicle = vehicle
+        if vehicle is not None:
+            self._tracker = JointTracker(vehicle)
+            self._joints = declared_publisher(node, JOINTS_TOPIC)
+            self._description = declared_publisher(node, DESCRIPTION_TOPIC)
+            self._description.publish(self._messages.description(robot_description(vehicle, mounts, cameras)))
 
     def publish_static_transforms(self, stamp: int) -> None:
-        """Publish where the sensors sit on the car.
+        """Publish what does not move: the map in which the odometry is, and where the sensors sit on the car.
 
         Args:
             stamp: nanoseconds.
         """
-        self._fixed.publish(self._messages.fixed(stamp, self._mounts, self._cameras))
+        body = () if self._vehicle is None else (BODY_LINK,)
+        self._fixed.publish(self._messages.fixed(stamp, self._mounts, self._cameras, body))
 
     def publish_camera(self, stamp: int, name: str, pose: Pose) -> None:
         """Publish where a camera is that follows the car.
@@ -65,7 +82,7 @@ class SimulatedCar:
         self._clock.publish(message)
 
     def publish_state(self, time: int, state: VehicleState) -> None:
-        """Publish the time, and how the car moves then.
+        """Publish the time, and how the car and its wheels move then.
 
         Args:
             time: nanoseconds.
@@ -73,4 +90,9 @@ class SimulatedCar:
         """
         self.publish_clock(time)
         self._odometry.publish(self._messages.odometry(time, state))
-        self._transforms.publish(self._messages.moving(time, state))
+        if self._vehicle is None:
+            self._transforms.publish(self._messages.moving(time, state))
+            return
+        joints = self._tracker.update(time / 1e9, state)
+        self._joints.publish(self._messages.joints(time, joints))
+        self._transforms.publish(self._messages.moving(time, state, wheel_links(self._vehicle, joints)))

@@ -29,6 +29,10 @@ _MARKER_DISTANCE = 1.0
 """Metres before the camera at which the text stands."""
 _MARKER_HEIGHT = 0.08
 """Height of a line of text, metres."""
+_TEXT_ABOVE = 0.5
+"""Metres above the camera at which the one text hangs."""
+_TEXT_HEIGHT = 0.06
+"""Height of a line of it, metres."""
 
 
 def summary_message(
@@ -97,6 +101,24 @@ def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
         marker.text = text
         out.markers.append(marker)
     return out
+
+
+def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
+    """The same lines as one text that hangs above the camera and turns to whoever looks, for RViz and Foxglove.
+
+    Args:
+        head: the frame counts; the text stays with it as it moves.
+        lines: one for all classes, then one for each.
+    """
+    still = Header(frame_id=head.frame_id)
+    text = Marker(header=still, ns="validation", type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, frame_locked=True)
+    text.pose.orientation.w = 1.0
+    text.pose.position.y = -_TEXT_ABOVE
+    text.scale.z = _TEXT_HEIGHT
+    red, green, blue = lines[0].colour if lines else (255, 255, 255)
+    text.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
+    text.text = "\n".join(line.text for line in lines)
+    return text
 
 
 def _direction(numbers: Mapping[str, Any], names: Mapping[str, str]) -> tuple[list[ClassSummary], ClassSummary]:

@@ -17,7 +17,7 @@ from simjudge.studies.comparison import Comparison
 
 from .endpoints import declared_publisher
 from .runtime import SimjudgeNode
-from .validation_messages import marker_message, summary_message
+from .validation_messages import marker_message, summary_message, text_message
 from .validation_settings import optional_path
 from .worker import WorkAbandonedError
 
@@ -47,6 +47,7 @@ class ValidationOutput:
             check_result_folder(self.out)
         self._summary = declared_publisher(node, "validation/summary")
         self._markers = declared_publisher(node, "validation/markers")
+        self._text = declared_publisher(node, "validation/text")
 
     def publish(
         self,
@@ -73,6 +74,7 @@ class ValidationOutput:
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
         lines = summary_lines(numbers, about["class_names"])
         self._markers.publish(marker_message(head, lines))
+        self._text.publish(text_message(head, lines))
         return lines
 
     def save(self, compared: Comparison, folder: Path) -> None:

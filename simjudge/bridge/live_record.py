@@ -18,7 +18,7 @@ from simjudge.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
+from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, MAP_FRAME, ODOMETRY_TOPIC, Frames, VehicleMessages
 
 
 class BridgeOutput(Protocol):
@@ -79,7 +79,7 @@ class BridgeRecorder:
             UsageError: no camera_info can be made of a lens.
         """
         self._recording, types = recording, standard_types().types
-        self._car = VehicleMessages(lambda name: types[name])
+        self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
         self._cameras = {
             each.name: CameraRecorder(
                 recording, each, setup.scene, self._car, placed=each.name in setup.placed, label_images=True
@@ -87,9 +87,8 @@ class BridgeRecorder:
             for each in setup.cameras
         }
         self._sensors = SensorMessages(lambda name: types[name], setup.specs, setup.scene.class_names)
-        if setup.mounts:
-            message = self._car.fixed(start, setup.mounts, setup.camera_names)
-            recording.write("/tf_static", start, message, latched=True)
+        message = self._car.fixed(start, setup.mounts, setup.camera_names)
+        recording.write("/tf_static", start, message, latched=True)
 
     def motion(self, sample: MotionSample) -> None:
         """Write how the vehicle moves.

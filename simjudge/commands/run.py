@@ -51,8 +51,11 @@ def run(
     values = chosen.complete(parse_arguments(arguments or []))
     need_ros()
     from simjudge.graph.runner import Runner
+    from simjudge.graph.viewers import missing_viewers
 
     processes = chosen.processes(values)
+    for line in missing_viewers(values):
+        print_note(line)
     names = [process.name for process in processes]
     code = Runner(line_printer(names), print_note).run(processes, normalize_namespace(values["robot_ns"]))
     out = values.get("result") or values.get("out")

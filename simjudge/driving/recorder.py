@@ -11,7 +11,17 @@ from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.driving.closed_loop import ClosedLoop, DriveEvent, DrivenCommand, RecordedFrame
 from simjudge.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sensors.sensor_spec import CAR
-from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, ODOMETRY_TOPIC, VehicleMessages
+from simjudge.vehicle.car_joints import BODY_LINK, JointTracker, wheel_links
+from simjudge.vehicle.robot_description import robot_description
+from simjudge.vehicle.vehicle_messages import (
+    DESCRIPTION_TOPIC,
+    INPUT_TOPIC,
+    JOINTS_TOPIC,
+    MAP_FRAME,
+    ODOMETRY_TOPIC,
+    Frames,
+    VehicleMessages,
+)
 
 
 class DriveRecorder:
@@ -29,7 +39,8 @@ class DriveRecorder:
         """
         self._recording, self._loop = recording, loop
         types = standard_types().types
-        self._car = VehicleMessages(lambda name: types[name])
+        self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
+        self._tracker = JointTracker(loop.vehicle)
         self._cameras = {
             each.name: CameraRecorder(recording, each, loop.engine.scene, self._car) for each in loop.cameras
         }
@@ -39,7 +50,10 @@ class DriveRecorder:
             **fixed_mounts(loop.vehicle.mounts, loop.cameras),
             **{spec.name: spec.mount for spec in loop.sensors if spec.body == CAR},
         }
-        recording.write("/tf_static", start, self._car.fixed(start, mounts, self._cameras), latched=True)
+        fixed = self._car.fixed(start, mounts, self._cameras, [BODY_LINK])
+        recording.write("/tf_static", start, fixed, latched=True)
+        described = self._car.description(robot_description(loop.vehicle, mounts, self._cameras))
+        recording.write(f"/{DESCRIPTION_TOPIC}", start, described, latched=True)
 
     def record(self, event: DriveEvent) -> None:
         """Write an event of the loop.
@@ -52,7 +66,10 @@ class DriveRecorder:
         """
         if isinstance(event, MotionSample):
             self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
-            self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state))
+            joints = self._tracker.update(event.time / 1e9, event.state)
+            links = wheel_links(self._loop.vehicle, joints)
+            self._recording.write(f"/{JOINTS_TOPIC}", event.time, self._car.joints(event.time, joints))
+            self._recording.write(TF_TOPIC, event.time, self._car.moving(event.time, event.state, links))
         elif isinstance(event, SensorBatch):
             for topic, _, message in self._sensors.messages(event.events):
                 self._recording.write(f"/{topic}", event.time, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 
@@ -23,11 +24,26 @@ def command_line(process: Process, namespace: str = "") -> list[str]:
     if process.package == "simjudge":
         program = [sys.executable, "-m", f"simjudge.nodes.{process.executable}"]
     else:
-        found = shutil.which(process.executable)
+        found = find_program(process.package, process.executable)
         if found is None:
             raise SimjudgeError(f"{process.executable} is not installed (or not on PATH): source your ROS installation")
         program = [found]
     return [*program, *process.arguments, *ros_arguments(process, namespace)]
+
+
+def find_program(package: str, executable: str) -> str | None:
+    """Where a program is: on PATH, or where ROS packages have theirs.
+
+    Args:
+        package: that it is installed with.
+        executable: its name.
+
+    Returns:
+        Its path, None where it is not installed.
+    """
+    prefixes = [each for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each]
+    folders = os.pathsep.join(f"{prefix}/lib/{package}" for prefix in prefixes)
+    return shutil.which(executable) or (shutil.which(executable, path=folders) if folders else None)
 
 
 def ros_arguments(process: Process, namespace: str = "") -> list[str]:

@@ -165,6 +165,12 @@ _SIMULATED_CAR = (
     _ODOMETRY._replace(depth=200), _TF._replace(depth=200), _TF_STATIC, _CLOCK._replace(depth=200),
 )  # fmt: skip
 """Topics of `simjudge.nodes.simulated_car`."""
+_DESCRIBED_CAR = (
+    Endpoint("joint_states", "sensor_msgs/msg/JointState", RELIABLE, "angles and speeds of steering and wheels",
+             depth=200),
+    Endpoint("robot_description", "std_msgs/msg/String", LATCHED, "the car as URDF", depth=1),
+)  # fmt: skip
+"""More of them, of a car whose figures are known."""
 RIDING_SENSORS = tuple(
     Endpoint(topic, f"sensor_msgs/msg/{kind}", RELIABLE, purpose, "with `sensors`, each where there is one of its kind",
              depth=depth)
@@ -242,7 +248,9 @@ NODES: dict[str, NodeInterface] = {
          Endpoint("validation/overlay", _IMAGE, CAMERA, "the image, boxes coloured by W1, the numbers so far", "live",
                   depth=2),
          Endpoint("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz",
-                  depth=1)),
+                  depth=1),
+         Endpoint("validation/text", "visualization_msgs/msg/Marker", LATCHED,
+                  "mean W1 and verdict of all classes and of each, above the camera, for RViz", depth=1)),
         (_LABELS._replace(when="live", depth=1000, type_parameter="ground_truth_type",
                           reliability_parameter="boxes_reliability"),
          _DETECTIONS._replace(when="live", depth=1000, type_parameter="detections_type",
@@ -287,7 +295,7 @@ NODES: dict[str, NodeInterface] = {
         (*_SIMULATED_CAMERA,
          Endpoint("NAME/image_raw", _IMAGE, CAMERA, "of a rig's camera NAME, as are all of the above", "with a rig"),
          _DETECTIONS._replace(when="with `ground_truth_detections`"), *_SIMULATED_CAR,
-         *RIDING_SENSORS, *_BESIDE_SENSORS,
+         *_DESCRIBED_CAR, *RIDING_SENSORS, *_BESIDE_SENSORS,
          Endpoint("sim/real_time_factor", "std_msgs/msg/Float64", RELIABLE, "simulated seconds in a second")),
         (_INPUT,),
         (_PAUSE, Service("~/reset", "std_srvs/srv/Trigger", "all at the start again; time goes on")),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.messages import CAMERA, optical_frame
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
@@ -23,6 +23,7 @@ _OF_DEPTH = ("camera/depth/image_raw", "camera/depth/camera_info")
 _ODOMETRY = "vehicle/odometry"
 _INPUT = "vehicle/input"
 _SCANS = "scan/points"
+_FRAMES = ("joint_states", "robot_description", "/tf", "/tf_static")
 _WAITING = 100_000
 """Frames that may wait for their detections."""
 _LONG = 3600.0
@@ -193,6 +194,9 @@ def _judge(values: Values) -> Process:
         parameters["predictions"] = values["reference_predictions"]
     if parse_bool("detect_reference", values["detect_reference"]):
         parameters["model"] = values["detector"]
+    camera = _cameras(values["camera"])[0]
+    if camera != CAMERA:
+        parameters["frame_id"] = optical_frame(camera)
     if values["result"]:
         parameters["out"] = values["result"]
     return method.live_judge(values, parameters)
@@ -209,7 +213,7 @@ def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:
     driving = [_INPUT] if values["driver"] != OTHER else []
     seen = [_of(camera, topic) for camera in cameras for topic in (*images, CAMERA_INFO, LABELS)]
     seen += [_of(camera, topic) for camera in _cameras_with_depth(values["camera"]) for topic in _OF_DEPTH]
-    return [*seen, *detections, _ODOMETRY, *driving, *_recorded_sensors(_sensors(values)), "/tf", "/tf_static"]
+    return [*seen, *detections, _ODOMETRY, *driving, *_recorded_sensors(_sensors(values)), *_FRAMES]
 
 
 def _recorded_sensors(given: str) -> list[str]:

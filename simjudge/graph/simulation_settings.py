@@ -9,7 +9,7 @@ from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.engines.registry import CHOICES, ENGINE_FORM
 from simjudge.graph.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME
 
 POSE_TYPES = {
     "geometry_msgs/msg/PoseStamped": "pose",
@@ -74,6 +74,9 @@ class SimSettings(Settings):
         " shared memory is set up.", choices=RELIABILITIES,
     )  # fmt: skip
     odom_frame: str = setting("odom", "Coordinate frame of the odometry; it is the scene's own.")
+    map_frame: str = setting(
+        MAP_FRAME, "Coordinate frame above it, at the same place for ever; empty where another node publishes it."
+    )
     wait_for: tuple[str, ...] = setting(
         (), "Subscriptions that must exist before the simulation starts, each as `NODE TOPIC`."
     )

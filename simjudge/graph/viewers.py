@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import NamedTuple
 
 from simjudge.core.installed import installed_file
+from simjudge.graph.command_line import find_program
 from simjudge.graph.description import Argument, Process, Value, Values, normalize_namespace, parse_bool
 
 _YES_NO = ("true", "false")
@@ -39,9 +39,10 @@ SIM_LAYOUT = RvizLayout(
     (
         "camera/detections/overlay", "validation/overlay", "drive/cones", "drive/path", "vehicle/odometry",
         "scan/points", "scan/laser", "scan/points/boxes/markers", "imu/data/markers", "gps/fix/path",
+        "robot_description", "validation/text",
     ),
-    "odom",
-    "the odometry's",
+    "map",
+    "the map's, where the odometry stands still",
 )  # fmt: skip
 OBJECTS_LAYOUT = RvizLayout(
     "objects.rviz",
@@ -80,7 +81,8 @@ def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tupl
         SimjudgeError: the layout is not installed.
     """
     out = []
-    if _has_rviz() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"]):
+    asked = _has_screen() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"])
+    if asked and _has_rviz():
         arguments = ("-d", str(installed_file(f"config/rviz/{layout.file}")), "-f", values["rviz_frame"])
         # The layout has absolute names.
         here = tuple((f"/{name}", name) for name in layout.topics) if normalize_namespace(values["robot_ns"]) else ()
@@ -91,7 +93,30 @@ def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tupl
     return tuple(out)
 
 
+def missing_viewers(values: Values) -> tuple[str, ...]:
+    """Say what was asked for and is not there; a run goes on without it.
+
+    Args:
+        values: the texts of all arguments.
+
+    Returns:
+        Warnings, a line each.
+
+    Raises:
+        UsageError: a text is no yes or no.
+    """
+    if values.get("rviz", "auto") == "auto" or not parse_bool("rviz", values["rviz"]) or _has_rviz():
+        return ()
+    line = (
+        "warning: rviz:=true, but RViz is not installed (no rviz2 on PATH); the run goes on without it. Install your"
+        " distribution's rviz2 package, or look with watch:=true"
+    )
+    return (line,)
+
+
+def _has_screen() -> bool:
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 def _has_rviz() -> bool:
-    """Whether RViz can be shown: it is installed, and there is a screen."""
-    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return bool(screen) and shutil.which("rviz2") is not None
+    return find_program("rviz2", "rviz2") is not None

@@ -63,12 +63,18 @@ def wheel_poses(car: Vehicle, base: Pose) -> dict[str, Pose]:
     Returns:
         Poses in the world, by the names of PARTS.
     """
-    poses = {}
-    for part in PARTS[1:]:
-        x = car.wheelbase if "front" in part else 0.0
-        y = car.track / 2 if part.endswith("left") else -car.track / 2
-        poses[part] = base @ Pose((x, y, car.wheel_radius))
-    return poses
+    return {part: base @ Pose(wheel_centre(car, wheel)) for part, wheel in zip(PARTS[1:], WHEELS, strict=True)}
+
+
+def wheel_centre(car: Vehicle, wheel: str) -> tuple[float, float, float]:
+    """Centre of a wheel in base_link, metres.
+
+    Args:
+        car: its figures.
+        wheel: one of `WHEELS`.
+    """
+    across = car.track / 2 if wheel.endswith("left") else -car.track / 2
+    return car.wheelbase if wheel.startswith("front") else 0.0, across, car.wheel_radius
 
 
 def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:

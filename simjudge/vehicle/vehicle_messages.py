@@ -6,7 +6,7 @@ fields, so it is told how to find a type by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,16 +14,26 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.vehicle.car_joints import JOINTS, FrameLink, JointAngles
 from simjudge.vehicle.vehicle import Command, VehicleState
 
 
 class Frames(NamedTuple):
-    """Names of coordinate frames (REP 105): the odometry's, the car's, the camera's body's, and its optical one."""
+    """Names of coordinate frames (REP 105).
+
+    Attributes:
+        odom: the odometry's.
+        base: the car's.
+        camera: the camera's body's.
+        optical: the camera's optical one.
+        map: that of the map, in which the odometry's stands still; "" for none.
+    """
 
     odom: str = "odom"
     base: str = "base_link"
     camera: str = camera_link(CAMERA)
     optical: str = FRAME_ID
+    map: str = ""
 
 
 ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
@@ -31,6 +41,12 @@ TF_TYPE = "tf2_msgs/msg/TFMessage"
 INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
 ODOMETRY_TOPIC = "vehicle/odometry"
 INPUT_TOPIC = "vehicle/input"
+JOINTS_TYPE = "sensor_msgs/msg/JointState"
+JOINTS_TOPIC = "joint_states"
+DESCRIPTION_TYPE = "std_msgs/msg/String"
+DESCRIPTION_TOPIC = "robot_description"
+MAP_FRAME = "map"
+"""The fixed frame of a drive: the simulated odometry does not drift, so map and odom are one."""
 _VARIANCE = 1e-6
 """Of what is known exactly: the standard forbids nothing, but filters divide by it."""
 
@@ -67,32 +83,63 @@ class VehicleMessages:
             twist=self._new("geometry_msgs/msg/TwistWithCovariance", twist=twist, covariance=covariance.copy()),
         )
 
-    def moving(self, stamp: int, state: VehicleState) -> Any:
+    def moving(self, stamp: int, state: VehicleState, links: Iterable[FrameLink] = ()) -> Any:
         """Where the car is, for /tf.
 
         Args:
             stamp: nanoseconds.
             state: of the car.
+            links: of its wheels.
         """
-        return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose)])
+        return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose), *links])
 
-    def fixed(self, stamp: int, mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)) -> Any:
-        """Where its sensors sit, for /tf_static: cameras with their optical frames, others as NAME_link.
+    def joints(self, stamp: int, joints: JointAngles) -> Any:
+        """The angles (rad) and speeds (rad/s) of steering and wheels (sensor_msgs/JointState).
+
+        Args:
+            stamp: nanoseconds.
+            joints: in the order of `JOINTS`.
+        """
+        return self._new(
+            JOINTS_TYPE,
+            header=self.header(stamp, ""),
+            name=list(JOINTS),
+            position=np.array(joints.position, np.float64),
+            velocity=np.array(joints.velocity, np.float64),
+            effort=np.empty(0, np.float64),
+        )
+
+    def description(self, text: str) -> Any:
+        """The car as URDF (std_msgs/String).
+
+        Args:
+            text: of `robot_description`.
+        """
+        return self._new(DESCRIPTION_TYPE, data=text)
+
+    def fixed(
+        self, stamp: int, mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,),
+        links: Iterable[FrameLink] = (),
+    ) -> Any:  # fmt: skip
+        """What does not move, for /tf_static: the map, the body, and where sensors sit (cameras with optical frames).
 
         Args:
             stamp: nanoseconds.
             mounts: poses in base_link by the sensors' names.
             cameras: names of those that are cameras.
+            links: of the car's other parts.
         """
-        links = []
+        found: list[tuple[str, str, Pose]] = []
+        if self._frames.map:
+            found.append((self._frames.map, self._frames.odom, Pose()))
         for name, pose in mounts.items():
             link, optical = camera_link(name), optical_frame(name)
             if name == CAMERA:
                 link, optical = self._frames.camera, self._frames.optical
-            links.append((self._frames.base, link, pose))
+            found.append((self._frames.base, link, pose))
             if name in cameras:
-                links.append((link, optical, Pose(orientation=OPTICAL_ORIENTATION)))
-        return self._transforms(stamp, links)
+                found.append((link, optical, Pose(orientation=OPTICAL_ORIENTATION)))
+        return self._transforms(stamp, [*found, *links])
 
     def placed(self, stamp: int, poses: Mapping[str, Pose]) -> Any:
         """Where frames are that do not hang on the car, for /tf.

@@ -91,8 +91,8 @@ def test_frames_of_the_tree_are_where_the_cameras_are(folder):
     path = folder / "rig.mcap"
     (fixed,) = contents(path, "/tf_static")
     assert [(each.header.frame_id, each.child_frame_id) for each in fixed.transforms] == [
-        ("base_link", "front_link"), ("front_link", "front_optical_frame"),
-        ("base_link", "rear_link"), ("rear_link", "rear_optical_frame"),
+        ("map", "odom"), ("base_link", "front_link"), ("front_link", "front_optical_frame"),
+        ("base_link", "rear_link"), ("rear_link", "rear_optical_frame"), ("base_link", "chassis"),
     ]  # fmt: skip
     assert {each.header.frame_id for each in contents(path, "/rear/camera_info")} == {"rear_optical_frame"}
     rear = read_poses(path, "/tf", "odom", "rear_optical_frame").trajectory

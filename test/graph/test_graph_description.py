@@ -12,12 +12,24 @@ from simjudge.graph.description import Process, normalize_namespace, parse_argum
 from simjudge.graph.graphs import GRAPHS
 from simjudge.graph.played_topics import choose_played_topics
 from simjudge.graph.robot_file import read_robot
+from simjudge.graph.viewers import missing_viewers
 
 ROOT = Path(__file__).parents[2]
 BAG = str(ROOT / "bags/sim.mcap")
 DETECT = {"model": "cones_red_green"}
 LIVE = {**DETECT, "bag": BAG, "a": "real", "rviz": "false"}
 VALIDATE = {"a": "real", "b": "sim"}
+
+
+@pytest.fixture
+def rviz(monkeypatch, tmp_path):
+    """A program rviz2 on PATH, and nothing else."""
+    program = tmp_path / "rviz2"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    return tmp_path
 
 
 def processes(graph, **given):
@@ -89,6 +101,7 @@ def test_words_that_are_arguments():
         ("live", {**LIVE, "watch": "true"}, ["play_node", "detection_node", "validation_node", "watch_node"]),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("rviz")
 def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
 
@@ -101,6 +114,7 @@ def test_a_manager_is_waited_for_where_it_is_asked():
         )
 
 
+@pytest.mark.usefixtures("rviz")
 def test_each_program_ends_after_those_before_it_and_has_their_time_too():
     play, detection, recorder = processes("detect", **DETECT, bag=BAG, out="x").values()
     assert "ends_after" not in play.parameters
@@ -113,16 +127,31 @@ def test_each_program_ends_after_those_before_it_and_has_their_time_too():
     assert watch.parameters["ends_after"] == ["validation_node"]
 
 
-def test_rviz_where_there_is_one_and_a_screen(monkeypatch, tmp_path):
-    program = tmp_path / "rviz2"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+def test_rviz_where_there_is_one_and_a_screen(monkeypatch, rviz):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    for path, screen, shown in ((str(tmp_path), "", False), ("", ":0", False), (str(tmp_path), ":0", True)):
+    for path, screen, shown in ((str(rviz), "", False), ("", ":0", False), (str(rviz), ":0", True)):
         monkeypatch.setenv("PATH", path)
         monkeypatch.setenv("DISPLAY", screen)
         assert ("rviz2" in processes("live", **(LIVE | {"rviz": "auto"}))) == shown
+
+
+def test_rviz_that_is_not_installed_is_a_warning_and_the_rest_runs(monkeypatch, rviz):
+    asked = {"model": "m", "rviz": "true"}
+    assert missing_viewers(asked) == ()
+    assert "rviz2" in processes("live", **LIVE | asked)
+    (rviz / "rviz2").rename(rviz / "gone")
+    (line,) = missing_viewers(asked)
+    assert line.startswith("warning: rviz:=true, but RViz is not installed")
+    assert list(processes("live", **LIVE | asked)) == ["play_node", "detection_node", "validation_node"]
+    assert missing_viewers({"rviz": "auto"}) == missing_viewers({"rviz": "false"}) == missing_viewers({}) == ()
+    # A workspace has it in lib/PACKAGE of its prefix.
+    folder = rviz / "ws/lib/rviz2"
+    folder.mkdir(parents=True)
+    (rviz / "gone").rename(folder / "rviz2")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{rviz / 'ws'}")
+    assert missing_viewers(asked) == ()
+    assert command_line(Process("rviz2", "rviz2", package="rviz2"))[0] == str(folder / "rviz2")
 
 
 def test_a_recording_is_played_whole_and_detected_on_whole():
@@ -154,6 +183,7 @@ def test_a_camera_and_a_looped_recording_are_taken_live():
     assert processes("detect", **DETECT, every_frame="true")["detection_node"].parameters["every_frame"] is True
 
 
+@pytest.mark.usefixtures("rviz")
 def test_in_a_namespace_recorded_topics_become_relative():
     assert choose_played_topics(Path(BAG), absolute=True).remappings == ()
     play = processes("live", **LIVE, robot_ns="car")["play_node"]

@@ -25,10 +25,12 @@ LAYOUTS = [(CAMERA_LAYOUT, "live"), (SIM_LAYOUT, "sim"), (OBJECTS_LAYOUT, "objec
 TYPES = {
     "rviz_default_plugins/Image": "sensor_msgs/msg/Image",
     "rviz_default_plugins/LaserScan": "sensor_msgs/msg/LaserScan",
+    "rviz_default_plugins/Marker": "visualization_msgs/msg/Marker",
     "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
     "rviz_default_plugins/Odometry": "nav_msgs/msg/Odometry",
     "rviz_default_plugins/Path": "nav_msgs/msg/Path",
     "rviz_default_plugins/PointCloud2": "sensor_msgs/msg/PointCloud2",
+    "rviz_default_plugins/RobotModel": "std_msgs/msg/String",
 }
 WAIT = 30
 
@@ -187,15 +189,16 @@ def test_every_display_shows_a_topic_that_is_published_with_its_type(layout, gra
     del graph
     shown = []
     for display in content(layout)["Displays"]:
-        if "Topic" not in display:
+        place = display.get("Topic") or display.get("Description Topic")
+        if place is None:
             assert display["Class"] in ("rviz_default_plugins/TF", "rviz_default_plugins/Grid")
             continue
-        topic = display["Topic"]["Value"]
+        topic = place["Value"]
         end = published()[topic.lstrip("/")]
         assert end.type == TYPES[display["Class"]], display["Name"]
         shown.append(topic.lstrip("/"))
-        asks_latched = display["Topic"]["Durability Policy"] == "Transient Local"
-        asks_reliable = display["Topic"]["Reliability Policy"] == "Reliable"
+        asks_latched = place["Durability Policy"] == "Transient Local"
+        asks_reliable = place["Reliability Policy"] == "Reliable"
         assert asks_latched <= (end.qos == LATCHED), topic
         assert asks_reliable <= (end.qos not in (CAMERA, RECORDED)), topic
     assert sorted(shown) == sorted(layout.topics)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from defusedxml.ElementTree import fromstring
 from diagnostic_states import States
 from driving_scenes import ARCS, STRAIGHT, camera_file, scene_file
 
@@ -15,9 +16,9 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from geometry_msgs.msg import Twist  # noqa: E402
 from nav_msgs.msg import Odometry, Path  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
+from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
 from simjudge_msgs.msg import DetectionArray, LabelledObjectArray, VehicleInput  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
+from std_msgs.msg import Float64, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
@@ -28,6 +29,7 @@ from simjudge.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import to_rgb  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
+from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
 SLOW_LIMIT = 120
 
@@ -35,14 +37,17 @@ SLOW_LIMIT = 120
 @pytest.fixture
 def heard(graph):
     """All that a simulation publishes."""
-    out = SimpleNamespace(clock=[], odometry=[], tf=[], fixed=[], truth=[], detections=[], info=[], inputs=[])
+    out = SimpleNamespace(clock=[], odometry=[], tf=[], fixed=[], truth=[], detections=[], info=[], inputs=[],
+                          joints=[], described=[])  # fmt: skip
     ends = ((Clock, "/clock", out.clock), (Odometry, "vehicle/odometry", out.odometry), (TFMessage, "/tf", out.tf),
             (LabelledObjectArray, "camera/ground_truth", out.truth), (VehicleInput, "vehicle/input", out.inputs),
-            (DetectionArray, "camera/detections", out.detections))  # fmt: skip
+            (DetectionArray, "camera/detections", out.detections),
+            (JointState, "joint_states", out.joints))  # fmt: skip
     for kind, topic, into in ends:
         graph.node.create_subscription(kind, topic, into.append, reliable_qos(5000))
     graph.node.create_subscription(CameraInfo, "camera/camera_info", out.info.append, sensor_data_qos(1000))
     graph.node.create_subscription(TFMessage, "/tf_static", out.fixed.append, latched_qos(10))
+    graph.node.create_subscription(String, "robot_description", out.described.append, latched_qos(10))
     return out
 
 
@@ -84,11 +89,34 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
     for message, frame in zip(heard.truth, frames, strict=True):
         boxes = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in message.objects]
         np.testing.assert_array_equal(np.reshape(boxes, (-1, 4)), frame.captured.truth.objects.box)
-    for message in heard.tf:
-        assert [(t.header.frame_id, t.child_frame_id) for t in message.transforms] == [("odom", "base_link")]
     fixed = [(t.header.frame_id, t.child_frame_id) for t in heard.fixed[0].transforms]
-    assert fixed == [("base_link", "camera_link"), ("camera_link", "camera_optical_frame")]
+    sensors = [("base_link", "camera_link"), ("camera_link", "camera_optical_frame")]
+    assert fixed == [("map", "odom"), *sensors, ("base_link", "chassis")]
+    check_wheels(heard, [event.state for event in moved])
     assert graph.stop(driver) == 0, graph.output(driver)
+
+
+def check_wheels(heard, states):
+    """The description, the joints and the transforms of the wheels tell of the same car."""
+    (described,) = heard.described
+    joints = {each.get("name") for each in fromstring(described.data).iter("joint") if each.get("type") != "fixed"}
+    assert [message_stamp(each) for each in heard.joints] == [message_stamp(each) for each in heard.odometry]
+    last = heard.joints[-1]
+    assert set(last.name) == joints
+    spun = dict(zip(last.name, last.position, strict=True))
+    speed = dict(zip(last.name, last.velocity, strict=True))
+    assert speed["rear_right_wheel_joint"] == states[-1].wheel_speeds[3]
+    far = np.array([state.pose.position[:2] for state in states])
+    turned = np.mean([spun["rear_left_wheel_joint"], spun["rear_right_wheel_joint"]])
+    rolled = turned * read_vehicle("art1").wheel_radius
+    assert rolled == pytest.approx(np.linalg.norm(np.diff(far, axis=0), axis=1).sum(), rel=0.05)
+    placed = {each.child_frame_id: each for each in heard.tf[-1].transforms}
+    assert len(heard.tf) == len(states)
+    assert placed["base_link"].header.frame_id == "odom"
+    turn = placed["front_left_steer"].transform.rotation
+    assert 2 * np.arctan2(turn.z, turn.w) == pytest.approx(spun["front_left_steer_joint"])
+    parents = {name: each.header.frame_id for name, each in placed.items()}
+    assert (parents["front_left_wheel"], parents["rear_left_wheel"]) == ("front_left_steer", "base_link")
 
 
 def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, tmp_path):
@@ -184,7 +212,7 @@ def test_each_camera_of_a_rig_has_its_topics_and_the_follower_its_transform(grap
     assert {each.header.frame_id for each in (*rear, *infos)} == {"rear_optical_frame"}
     assert np.abs(to_rgb(front[3]).astype(int) - to_rgb(rear[1]).astype(int)).max() > 50, "they look elsewhere"
     children = {each.child_frame_id for message in fixed for each in message.transforms}
-    assert children == {"front_link", "front_optical_frame", "rear_link", "rear_optical_frame"}
+    assert children == {"odom", "chassis", "front_link", "front_optical_frame", "rear_link", "rear_optical_frame"}
     links = [each for message in moving for each in message.transforms if each.child_frame_id == "chase_optical_frame"]
     assert {each.header.frame_id for each in links} == {"odom"}
     assert len(links) >= 10, "where nobody looks, where it is is known all the same"

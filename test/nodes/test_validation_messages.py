@@ -13,8 +13,8 @@ from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.context.method import PRESETS, Method
 from simjudge.nodes.headers import make_header
-from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message
-from simjudge.reports.context_overlay import summary_lines
+from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message, text_message
+from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
@@ -120,3 +120,14 @@ def test_markers_say_w1_and_overlap():
     ]
     assert {m.header.frame_id for m in markers} == {"camera"}
     assert [m.id for m in markers[1:]] == [0, 1, 2]
+
+
+def test_one_text_has_all_lines_and_stays_with_the_camera():
+    lines = [SummaryLine("all classes: W1 0.125", (255, 0, 51)), SummaryLine("cone: W1 0.250", (0, 255, 0))]
+    text = text_message(HEAD, lines)
+    assert (text.type, text.action) == (text.TEXT_VIEW_FACING, text.ADD)
+    assert text.text == "all classes: W1 0.125\ncone: W1 0.250"
+    assert (text.header.frame_id, text.header.stamp.sec, text.frame_locked) == ("camera", 0, True)
+    assert (text.color.r, text.color.g, text.color.b, text.color.a) == pytest.approx((1.0, 0.0, 0.2, 1.0))
+    assert text.pose.position.y < 0, "up, in an optical frame"
+    assert text.scale.z > 0

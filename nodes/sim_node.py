@@ -114,6 +114,16 @@ class SimNode(ManagedNode):
         self.create_timer(1.0, self._tell_factor, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._made = True
 
+    def on_parameter_change(self, name: str, value: Any) -> None:
+        """Follow the parameter `speed`; `patience` counts from the next frame.
+
+        Args:
+            name: of the parameter.
+            value: the new one.
+        """
+        if name == "speed" and self._made:
+            self._playback.set_rate(value or 1.0)
+
     def activate(self) -> None:
         """Let time go on; the first time, from the start of the course."""
         self._playback.pause(on=self._paused)

@@ -79,13 +79,21 @@ class LiveValidation:
         declared_service(node, "~/reset", self._reset)
         declared_service(node, "~/save_report", self._save_report)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(settings["summary_period"], self._ask_summary, clock=steady)
+        self._summary_timer = node.create_timer(settings["summary_period"], self._ask_summary, clock=steady)
         node.create_timer(_CHECK_PERIOD, self._check, clock=steady)
         if settings["certainty_period"] > 0:
             node.create_timer(settings["certainty_period"], self._ask_certainty, clock=steady)
         node.diagnostics.add_task("validation", self._report)
         given = optional_path(settings["predictions"])
         worker.post(lambda: self._comparison.load(Path(settings["reference"]), given))
+
+    def set_summary_period(self, seconds: float) -> None:
+        """Change the time between summaries.
+
+        Args:
+            seconds: above 0.
+        """
+        self._summary_timer.timer_period_ns = round(seconds * 1e9)
 
     def subscribe(self) -> None:
         """Begin to take messages.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
@@ -61,6 +62,16 @@ class ValidationNode(ManagedNode):
         else:
             sets = f"{self.settings['a']} and {self.settings['b']}"
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
+
+    def on_parameter_change(self, name: str, value: Any) -> None:
+        """Follow the parameter `summary_period`.
+
+        Args:
+            name: of the parameter.
+            value: the new one.
+        """
+        if name == "summary_period" and self._live is not None:
+            self._live.set_summary_period(value)
 
     def activate(self) -> None:
         """Subscribe to the live streams, or begin to compare the two sets."""

@@ -131,7 +131,7 @@ class DetectionSettings(PublishingStageSettings):
     )
     drain: float = setting(
         3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
-        low=0, high=1e6,
+        low=0, high=1e6, changeable=True,
     )  # fmt: skip
     transport: str = transport()
     reliability: str = reliability()
@@ -208,7 +208,7 @@ class DriverSettings(StageSettings):
     )
     silence: float = setting(
         0.5, "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
-        " stops.", unit="s", low=0.05, high=10,
+        " stops.", unit="s", low=0.05, high=10, changeable=True,
     )  # fmt: skip
     output_type: str = setting(
         INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
@@ -382,7 +382,7 @@ class ValidationSettings(StageSettings):
         " all frames.", choices=(IGNORE, RESET, COUNT),
     )  # fmt: skip
     summary_period: float = setting(
-        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
+        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600, changeable=True
     )
     certainty_period: float = setting(
         0.0, "Time between computations of certainty and the other direction, beside the live work; 0: only at the"
@@ -390,7 +390,7 @@ class ValidationSettings(StageSettings):
     )  # fmt: skip
     certainty_time: float = setting(
         60.0, "Time for certainty at the end, after the plain numbers are written; as many permutations and bootstrap"
-        " draws are made as fit, and said. 0: none.", unit="s", low=0, high=86_400,
+        " draws are made as fit, and said. 0: none.", unit="s", low=0, high=86_400, changeable=True,
     )  # fmt: skip
     window: float | None = setting(
         None, "Time before the newest stamp whose frames the numbers are of. Not given: all.", unit="s", low=0

@@ -28,6 +28,9 @@ _LIKE = 0.75
 _PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics")
 """Parameters that a graph sets for the order of its nodes; no sample names them."""
 
+_SET_BY_GRAPHS = "drain"
+"""What a graph sets by whether a recording is played: a sample must not count over it."""
+
 
 class _Entry(NamedTuple):
     """A parameter in a file: the node's name as it stands there, the parameter, its value, and where it stands."""
@@ -106,6 +109,7 @@ _GRAPH_NODES: dict[str, tuple[str, ...]] = {
 
 def _node_lines(node: str, said: set[str]) -> list[str]:
     rows = [row for row in NODE_PARAMETERS[node] if row.name not in _PLUMBING]
+    said = said | {_SET_BY_GRAPHS}
     live = {row.name for row in rows if row.changeable and row.default is not None and row.name not in said}
     head = "" if live else "# "
     lines = [f"{head}{node}:", f"{head}  {_KEY}:"]

@@ -57,11 +57,12 @@ class SimSettings(Settings):
     )  # fmt: skip
     patience: float = setting(
         10.0, "Real time that the answer to a frame or scan may take in lock_step; then time goes on without it.",
-        unit="s", low=0.1, high=3600,
+        unit="s", low=0.1, high=3600, changeable=True,
     )  # fmt: skip
     speed: float = setting(
-        1.0, "Simulated seconds in a second, without lock_step; 0 for as fast as it goes.", low=0, high=1000
-    )
+        1.0, "Simulated seconds in a second, without lock_step; 0 for as fast as it goes.", low=0, high=1000,
+        changeable=True,
+    )  # fmt: skip
     ground_truth_detections: bool = setting(
         default=False, help="Publish the ground truth as camera/detections, score 1, in a detector's place."
     )

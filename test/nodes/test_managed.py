@@ -15,7 +15,9 @@ pytestmark = pytest.mark.slow
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
@@ -174,6 +176,12 @@ def test_time_stands_still_while_a_simulation_is_inactive(graph, lead, tmp_path)
     assert len(gaps) == 1, "and none is missing after it"
     assert stood[1] > stood[0] > 0
     assert lead("sim_node", "cleanup", "configure", "activate"), graph.output(sim)
+    request = SetParameters.Request()
+    request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in
+                          (("speed", 2.0), ("speed", -1.0), ("seed", 5))]  # fmt: skip
+    answers = graph.call(SetParameters, "/sim_node/set_parameters", request).results
+    assert [each.successful for each in answers] == [True, False, False]
+    assert "read-only" in answers[2].reason
     count = len(heard)
     assert graph.until(lambda: len(heard) > count)
     assert graph.stop(sim) == 0, graph.output(sim)

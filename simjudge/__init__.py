@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from simjudge.reports.comparison_result import sweep as sweep
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
+    from simjudge.reports.drive_comparison import DriveComparisonResult as DriveComparisonResult
+    from simjudge.reports.drive_comparison import compare_drives as compare_drives
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.explanation_page import explain as explain
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
@@ -98,6 +100,7 @@ _HOMES = {
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
     "Diagnosis": "simjudge.studies.doctor.diagnosis",
+    "DriveComparisonResult": "simjudge.reports.drive_comparison",
     "ExplainSettings": "simjudge.studies.explain.explain_settings",
     "Explanation": "simjudge.studies.explain.explanation",
     "FitSettings": "simjudge.studies.fitting.fit_settings",
@@ -124,6 +127,7 @@ _HOMES = {
     "check_lidar": "simjudge.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
+    "compare_drives": "simjudge.reports.drive_comparison",
     "compare_engines": "simjudge.reports.engine_comparison",
     "compare_objects": "simjudge.reports.object_comparison",
     "convert": "simjudge.data.conversion",

@@ -13,6 +13,7 @@ from simjudge.commands import (
     calibrate,
     check,
     compare,
+    compare_drives,
     convert,
     detect,
     doctor,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain.explain,
     "fit": fit.fit,
     "objects": objects.objects,
+    "compare-drives": compare_drives.compare_drives,
     "render": render.render,
     "report": report.report,
     "detect": detect.detect,
@@ -88,7 +90,8 @@ def help_text(command: Callable[..., None]) -> str:
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name, help=help_text(_command))(takes_finite_numbers(_command))
+    _kind = compare_drives.TwoSides if _command is compare_drives.compare_drives else None
+    app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(check.app, name="check")
 app.add_typer(engines.app, name="engines")

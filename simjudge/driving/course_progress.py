@@ -9,11 +9,11 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.scene.model import Course
 
-_SEARCH_BACK = 1.0
+SEARCH_BACK = 1.0
 """Metres of line before the last position within which the car is searched: a line may pass itself nearby."""
-_SEARCH_AHEAD = 3.0
+SEARCH_AHEAD = 3.0
 """Metres of line after the last position, likewise."""
-_SMALLEST_SQUARE = 1e-18
+SMALLEST_SQUARE = 1e-18
 """Square metres; keeps a piece of line without length from dividing by zero."""
 
 
@@ -54,8 +54,8 @@ class CourseProgress:
         shifts = (-self.length, 0.0, self.length) if self._closed else (0.0,)
         near = np.zeros(len(self._steps), np.bool_)
         for shift in shifts:
-            near |= (self._distances[1:] + shift >= now - _SEARCH_BACK) & (
-                self._distances[:-1] + shift <= now + _SEARCH_AHEAD
+            near |= (self._distances[1:] + shift >= now - SEARCH_BACK) & (
+                self._distances[:-1] + shift <= now + SEARCH_AHEAD
             )
         self._project(np.array([x, y]), np.flatnonzero(near))
         if self._closed:
@@ -73,7 +73,7 @@ class CourseProgress:
     def _project(self, position: FloatArray, rows: IntArray) -> None:
         """Take the nearest point on some pieces of the line."""
         steps, starts = self._steps[rows], self._points[rows]
-        squares = np.maximum(self._lengths[rows] ** 2, _SMALLEST_SQUARE)
+        squares = np.maximum(self._lengths[rows] ** 2, SMALLEST_SQUARE)
         share = np.einsum("ij,ij->i", position - starts, steps) / squares
         # Before the start and after the finish an open line goes on straight.
         low = np.where((rows == 0) & (not self._closed), -np.inf, 0.0)

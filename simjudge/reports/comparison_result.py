@@ -19,6 +19,7 @@ from simjudge.reports.next_steps import next_step
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
+from simjudge.results.drive_result import is_drive_result, load_drive_result
 from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.results.result_folder import SETS, SWEEP, check_result_folder
@@ -30,6 +31,7 @@ from simjudge.studies.join_cluster import join_runner
 from simjudge.studies.sweep import Sweep, sweep_sets
 
 if TYPE_CHECKING:
+    from simjudge.reports.drive_comparison import DriveComparisonResult
     from simjudge.reports.object_comparison import ObjectComparisonResult
     from simjudge.reports.report_figure import ReportFigure
     from simjudge.reports.result_figures import Figures
@@ -291,15 +293,17 @@ def sweep(
     return result
 
 
-def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectComparisonResult | SetsComparisonResult:
+def load_result(
+    folder: str | Path,
+) -> ComparisonResult | SweepResult | ObjectComparisonResult | SetsComparisonResult | DriveComparisonResult:
     """Read a result folder again.
 
     Args:
-        folder: as `compare`, `sweep`, `compare_objects` or a comparison of many sets wrote it.
+        folder: as `compare`, `sweep`, `compare_objects`, `compare_drives` or a comparison of many sets wrote it.
 
     Returns:
         The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
-        comparison by objects; that of many sets.
+        comparison by objects; that of many sets; that of drives.
 
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
@@ -308,6 +312,10 @@ def load_result(folder: str | Path) -> ComparisonResult | SweepResult | ObjectCo
         from simjudge.reports.object_comparison import ObjectComparisonResult  # noqa: PLC0415 - draws, which is heavy
 
         return ObjectComparisonResult(load_object_result(Path(folder)), Path(folder))
+    if is_drive_result(Path(folder)):
+        from simjudge.reports.drive_comparison import DriveComparisonResult  # noqa: PLC0415 - draws, which is heavy
+
+        return DriveComparisonResult(load_drive_result(Path(folder)), Path(folder))
     if (Path(folder) / SETS).is_file():
         from simjudge.reports.sets_comparison import SetsComparisonResult  # noqa: PLC0415 - draws, which is heavy
 

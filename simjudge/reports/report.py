@@ -10,6 +10,7 @@ from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.reports.drive_page import report_drives
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
@@ -20,6 +21,7 @@ from simjudge.reports.report_export import export_report
 from simjudge.reports.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.reports.sets_page import report_sets
+from simjudge.results.drive_result import is_drive_result
 from simjudge.results.object_result import is_object_result
 from simjudge.results.result_folder import SETS
 
@@ -40,7 +42,8 @@ def report(
     the camera's pictures, the course, GPS tracks, IMUs over time.
 
     Args:
-        folders: folders that `compare` or `sweep` wrote, or one of them; or one folder of `objects`; or one recording.
+        folders: folders that `compare` or `sweep` wrote, or one of them; or one folder of `objects`
+            or `compare-drives`; or one recording.
         out: the page to write; an earlier page there is replaced. Of a recording also a folder for it. Where the
             settings say so, the recording for rerun or the folder of the FiftyOne data set. None for the default name.
         settings: all settings at once; keywords change single ones.
@@ -68,6 +71,11 @@ def report(
         if len(given) > 1:
             raise UsageError(f"{of_sets[0]}: a comparison of many sets has a page of its own; report it alone")
         return report_sets(of_sets[0], Path(out), settings, log)
+    of_drives = [Path(each) for each in given if is_drive_result(Path(each))]
+    if of_drives:
+        if len(given) > 1:
+            raise UsageError(f"{of_drives[0]}: a comparison of drives has a page of its own; report it alone")
+        return report_drives(of_drives[0], Path(out), settings, log)
     by_objects = [Path(each) for each in given if is_object_result(Path(each))]
     if by_objects:
         if len(given) > 1:

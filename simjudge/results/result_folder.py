@@ -16,8 +16,9 @@ RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
 SETS, SETS_TABLE = "sets.json", "sets.csv"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
+DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {"gallery", "report.html"}
+_OURS |= {DRIVES, WINDOWS, LINES, "gallery", "report.html"}
 
 
 @contextmanager

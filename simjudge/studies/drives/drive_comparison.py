@@ -1,0 +1,336 @@
+"""Does a simulated car drive as the real one? Algorithm 1 over stretches of the course, up to the result folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.context.algorithm import ClassComparison
+from simjudge.context.block_length import estimate_block_length
+from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.reductions import reduce_comparisons
+from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.resampling import ResampledW1
+from simjudge.context.sample_size import SampleSize
+from simjudge.context.vector_contexts import PointSamples, compare_points
+from simjudge.context.verdicts import FEWEST_UNITS
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.settings import declared
+from simjudge.core.version import version
+from simjudge.data.drive_logs import DriveLog, read_drive
+from simjudge.results.drive_result import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
+from simjudge.scene.model import Course
+from simjudge.scene.read import read_scene
+from simjudge.studies.drives.course_line import fine_line, line_length, mean_line
+from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+from simjudge.studies.drives.drive_windows import (
+    METRICS,
+    UNITS,
+    DrivenLine,
+    DriveWindows,
+    cut_windows,
+    driven_line,
+    median_speed,
+)
+
+DriveSource = str | Path | DriveLog
+DRIVES, BLOCKS = "drives", "blocks of stretches"
+"""What chance draws together."""
+_LEAST_CURVATURE = 0.02
+"""1/m: the tolerance on a course that is almost straight."""
+_CURVATURE_SHARE, _SPEED_SHARE = 0.25, 0.15
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One metric of a comparison of drives, in its own unit.
+
+    Attributes:
+        metric: one of METRICS.
+        comparison: what Algorithm 1 gives.
+        certainty: floor, excess, interval, p, margin and verdict.
+    """
+
+    metric: str
+    comparison: ClassComparison
+    certainty: Certainty
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveComparison(ShortRepr):
+    """Simulated drives compared with real ones.
+
+    Attributes:
+        names: of the real drives, and of the simulated ones.
+        course: the line.
+        lines: all drives along it, the real ones first.
+        windows: of the real drives, and of the simulated ones.
+        results: by metric; metrics that a side lacks are left out.
+        overall: of all metrics together, each in units of its margin.
+        drawn: DRIVES or BLOCKS.
+        units: how many there are on each side.
+        settings: how it was compared, tolerances filled in.
+        notes: what a person should know.
+        losses: what was left out.
+    """
+
+    names: tuple[Sequence[str], Sequence[str]]
+    course: Course
+    lines: Sequence[DrivenLine]
+    windows: tuple[DriveWindows, DriveWindows]
+    results: Sequence[MetricResult]
+    overall: Certainty
+    drawn: str
+    units: tuple[int, int]
+    settings: DriveComparisonSettings
+    notes: Sequence[str] = ()
+    losses: Losses = field(default_factory=Losses)
+
+    @property
+    def name(self) -> str:
+        """Both sides, by their first drives."""
+        real, sim = (names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") for names in self.names)
+        return f"{real} against {sim}"
+
+    def content(self) -> dict[str, Any]:
+        """The content of drives.json (docs/drives.md)."""
+        values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
+        return {
+            "version": version(),
+            "parameters": {row.name: row.text(value) for row, value in values if value is not None},
+            "inputs": {"real": list(self.names[0]), "sim": list(self.names[1])},
+            "course": {"length": line_length(self.course), "closed": self.course.closed},
+            "drawn": self.drawn,
+            "units_real": self.units[0],
+            "units_sim": self.units[1],
+            "metrics": [
+                {"metric": each.metric, "unit": UNITS[each.metric], **reduce_comparisons([each.comparison]),
+                 **vars(each.certainty)}
+                for each in self.results
+            ],
+            "overall": vars(self.overall),
+            "notes": list(self.notes),
+            "losses": self.losses.lines(),
+        }  # fmt: skip
+
+    def tables(self) -> DriveResultTables:
+        """The tables of the result folder: windows with their W1, and the drives' lines."""
+        return DriveResultTables(self._window_table(), self._line_table())
+
+    def _window_table(self) -> dict[str, FloatArray]:
+        parts = []
+        for side, held in enumerate(self.windows):
+            columns = {
+                "side": np.full(len(held.drive), float(side)), "drive": held.drive, "window": held.window,
+                "place": held.place, "speed": held.speed, "curvature": held.curvature[:, 0],
+            }  # fmt: skip
+            for each in self.results:
+                columns[each.metric] = held.performance[:, METRICS.index(each.metric)]
+                w1 = each.comparison.w1
+                columns[f"w1 {each.metric}"] = w1 if side == REAL else np.full(len(held.drive), np.nan)
+            parts.append(columns)
+        return {name: np.concatenate([np.asarray(part[name], np.float64) for part in parts]) for name in parts[0]}
+
+    def _line_table(self) -> dict[str, FloatArray]:
+        points = self.course.centre_line
+        nothing = np.full(len(points), np.nan)
+        along = np.linspace(0.0, line_length(self.course), len(points))
+        head = np.broadcast_to([float(COURSE), 0.0], (len(points), 2))
+        rows = [np.column_stack([head, along, points, nothing, nothing, nothing])]
+        count = len(self.names[0])
+        for number, line in enumerate(self.lines):
+            side, drive = (REAL, number) if number < count else (SIM, number - count)
+            head = np.broadcast_to([float(side), float(drive)], (len(line.distance), 2))
+            rows.append(np.column_stack([head, line.distance, line.position, line.values]))
+        table = np.concatenate(rows)
+        return {name: table[:, column].copy() for column, name in enumerate(LINE_COLUMNS)}
+
+    def save(self, out: Path) -> None:
+        """Write the result folder; it appears whole or not at all.
+
+        Args:
+            out: an earlier result there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something else, or cannot be written.
+        """
+        save_drive_result(out, self.content(), self.tables())
+
+
+def compare_drive_sets(
+    real: Sequence[DriveSource], sim: Sequence[DriveSource], settings: DriveComparisonSettings
+) -> DriveComparison:
+    """Compare simulated drives with real ones of the same course.
+
+    Args:
+        real, sim: recordings or CSV files (`simjudge.data.drive_logs.read_drive`), or drives that were read; at least
+            one each.
+        settings: how.
+
+    Raises:
+        SimjudgeError: a drive cannot be read, a side has no window of the course in full, or steering has two units.
+    """
+    if not real or not sim:
+        raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")
+    logs = [[each if isinstance(each, DriveLog) else read_drive(each, settings.poses) for each in side]
+            for side in (real, sim)]  # fmt: skip
+    losses, notes = Losses(), list[str]()
+    for log in (*logs[0], *logs[1]):
+        losses.extend(log.losses)
+    _check_steering([*logs[0], *logs[1]])
+    course = _course(settings, logs[0], notes)
+    lines = [driven_line(course, log) for side in logs for log in side]
+    usual = (
+        median_speed(course, lines)
+        if settings.target_speed is None
+        else np.full(len(course.centre_line), settings.target_speed)
+    )
+    windows = tuple(
+        cut_windows(course, part, usual, settings.window) for part in (lines[: len(logs[0])], lines[len(logs[0]) :])
+    )
+    for side, held in zip(("real", "simulated"), windows, strict=True):
+        if not len(held.drive):
+            raise SimjudgeError(
+                f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full; are they in the"
+                " same frame as the course?"
+            )
+    settings = _with_tolerances(settings, windows[0])
+    units, drawn = _units(windows, (len(logs[0]), len(logs[1])), notes)
+    results, overall = _judge(windows, units, settings, notes, short=drawn.short)
+    names = tuple([log.name for log in side] for side in logs)
+    return DriveComparison(
+        (names[0], names[1]), course, lines, (windows[0], windows[1]), results, overall, drawn.what,
+        (units[0].count, units[1].count), settings, notes, losses,
+    )  # fmt: skip
+
+
+def _check_steering(logs: Sequence[DriveLog]) -> None:
+    units = {log.steering_unit: log.name for log in logs if np.isfinite(log.steering).any()}
+    if len(units) > 1:
+        said = " and ".join(f"{unit} in {name}" for unit, name in units.items())
+        raise SimjudgeError(f"steering is {said}; convert one of them, or leave the column out")
+
+
+def _course(settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]) -> Course:
+    if settings.course is None:
+        course = mean_line(real)
+        notes.append(f"the course is the mean line of the real drives: {line_length(course):.1f} m"
+                     + (" a lap" if course.closed else ""))  # fmt: skip
+        return course
+    scene = read_scene(settings.course)
+    if scene.course is None:
+        raise SimjudgeError(f"scene {settings.course}: has no course; leave --course out, or name a scene with one")
+    return fine_line(scene.course)
+
+
+def _with_tolerances(settings: DriveComparisonSettings, real: DriveWindows) -> DriveComparisonSettings:
+    curvature, speed = settings.curvature_tolerance, settings.speed_tolerance
+    if curvature is None:
+        largest = float(np.quantile(np.abs(real.curvature[:, 0]), 0.95))
+        curvature = float(f"{max(_LEAST_CURVATURE, _CURVATURE_SHARE * largest):.3g}")
+    if speed is None:
+        speed = float(f"{max(1e-3, _SPEED_SHARE * abs(float(np.median(real.speed)))):.3g}")
+    return replace(settings, curvature_tolerance=curvature, speed_tolerance=speed)
+
+
+@dataclass(frozen=True)
+class _Units:
+    of_window: IntArray
+    count: int
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    what: str
+    short: bool = False
+
+
+def _units(
+    windows: tuple[DriveWindows, ...], drives: tuple[int, int], notes: list[str]
+) -> tuple[tuple[_Units, _Units], _Drawn]:
+    """Whole drives where there are enough of them, else blocks as long as the data's own autocorrelation asks for."""
+    if min(drives) >= FEWEST_UNITS:
+        real, sim = (_Units(held.drive, count) for held, count in zip(windows, drives, strict=True))
+        return (real, sim), _Drawn(DRIVES)
+    lengths = [
+        estimate_block_length(held.drive, held.window, column)
+        for held in windows for column in held.performance.T if np.isfinite(column).all()
+    ]  # fmt: skip
+    frames, short = max(each.frames for each in lengths), any(each.limited for each in lengths)
+    notes.append(
+        f"fewer than {FEWEST_UNITS} drives on a side: chance draws blocks of {frames} stretches; how drives differ from"
+        " each other is not in floor and interval"
+    )  # fmt: skip
+    out = []
+    for held in windows:
+        key = held.drive * (1 << 32) + (held.window - held.window.min()) // frames
+        _, of_window = np.unique(key, return_inverse=True)
+        out.append(_Units(of_window.reshape(-1).astype(np.int64), int(of_window.max()) + 1))
+    return (out[0], out[1]), _Drawn(BLOCKS, short)
+
+
+def _judge(
+    windows: tuple[DriveWindows, ...], units: tuple[_Units, _Units], settings: DriveComparisonSettings,
+    notes: list[str], *, short: bool,
+) -> tuple[list[MetricResult], Certainty]:  # fmt: skip
+    """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
+    columns = [k for k in range(len(METRICS)) if all(np.isfinite(held.performance[:, k]).all() for held in windows)]
+    if len(columns) < len(METRICS):
+        left = ", ".join(METRICS[k] for k in range(len(METRICS)) if k not in columns)
+        notes.append(f"{left}: left out, because some drives do not say the steering")
+    margins = np.array([settings.margin(METRICS[k]) for k in columns])
+    samples = [
+        PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, each.of_window, each.count)
+        for held, each in zip(windows, units, strict=True)
+    ]
+    tried = settings.permutations or settings.bootstrap
+    resamples = (
+        draw_resamples(units[0].count, units[1].count, settings.permutations, settings.bootstrap, settings.seed)
+        if tried
+        else None
+    )
+    found = compare_points(samples[0], samples[1], resamples)
+    size = SampleSize.of_units((units[0].of_window, units[1].of_window), short=short)
+    each = [Evidence(reduce_comparisons([one])["mean_w1"], sums, size) for one, sums in found]
+    pooled: ResampledW1 | None = None
+    for one in each:
+        if one.resampled is not None:
+            pooled = one.resampled if pooled is None else pooled.added(one.resampled)
+    mean_w1 = reduce_comparisons([one for one, _ in found])["mean_w1"]
+    sure, overall = estimate_certainty(each, Evidence(mean_w1, pooled, size), margin=1.0)
+    return [
+        MetricResult(METRICS[k], _scaled_comparison(one, float(margin)), _scaled(certainty, float(margin)))
+        for k, (one, _), certainty, margin in zip(columns, found, sure, margins, strict=True)
+    ], overall
+
+
+def _contexts(windows: DriveWindows, settings: DriveComparisonSettings) -> FloatArray:
+    """Curvature of the stretch and of those ahead, and speed on entry, in units of their tolerances."""
+    speed = windows.speed[:, np.newaxis] / (settings.speed_tolerance or 1.0)
+    return np.concatenate([windows.curvature / (settings.curvature_tolerance or 1.0), speed], 1)
+
+
+def _scaled_comparison(one: ClassComparison, margin: float) -> ClassComparison:
+    return replace(
+        one, performance_a=one.performance_a * margin, performance_b=one.performance_b * margin, w1=one.w1 * margin,
+        difference=one.difference * margin,
+    )  # fmt: skip
+
+
+def _scaled(certainty: Certainty, margin: float) -> Certainty:
+    """From units of the margin to the metric's own."""
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * margin
+
+    return replace(
+        certainty, floor_mean=scaled(certainty.floor_mean), floor_q95=scaled(certainty.floor_q95),
+        excess_w1=scaled(certainty.excess_w1), excess_low=scaled(certainty.excess_low),
+        excess_high=scaled(certainty.excess_high), detectable_w1=scaled(certainty.detectable_w1), margin=margin,
+    )  # fmt: skip

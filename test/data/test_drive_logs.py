@@ -1,0 +1,87 @@
+"""Drives from CSV files and recordings."""
+
+import numpy as np
+import pose_samples as samples
+import pytest
+from drive_samples import made_drive, write_csv
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.drive_logs import LOCK, read_drive
+from simjudge.geometry.poses import Pose
+
+
+def test_a_csv_is_read_as_it_was_written(tmp_path):
+    drive = made_drive(1, laps=0.5)
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive))
+    for name in ("time", "position", "speed", "steering", "throttle"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(drive, name))
+    np.testing.assert_allclose(again.yaw, drive.yaw, atol=1e-12)
+    assert (again.name, again.steering_unit, again.losses.lines()) == ("drive", LOCK, [])
+
+
+def test_heading_and_speed_come_from_the_positions_where_nobody_says_them(tmp_path):
+    drive = made_drive(1, laps=0.5, noise=0.0)
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive, ("time", "x", "y")))
+    np.testing.assert_allclose(again.yaw[2:-2], drive.yaw[2:-2], atol=0.01)
+    np.testing.assert_allclose(again.speed, 1.0, atol=1e-3)
+    assert np.isnan(again.steering).all()
+
+
+def test_rows_that_cannot_be_used_are_counted(tmp_path):
+    path = tmp_path / "drive.csv"
+    path.write_text("time,x,y\n0,0,0\n1,1,0\n1,1,0\n2,,0\n0.5,5,0\n3,3,0\n")
+    drive = read_drive(path)
+    assert drive.time.tolist() == [0, 1, 3]
+    assert drive.losses.lines() == [f"3 rows without x, y or a time after the last one: {path}, line 4 (and 2 more)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x,y\n1,2\n", "lacks the column time"),
+        ("", "lacks the column time"),
+        ("time,x,y\n0,0,fast\n", "line 2: y is 'fast'"),
+        ("time,x,y\n0,0,0\n", "holds 1 rows"),
+        ("time,x,y\nnan,0,0\n1,1,1\n", "holds 1 rows"),
+    ],
+)
+def test_what_is_no_drive_is_said(tmp_path, text, words):
+    path = tmp_path / "drive.csv"
+    path.write_text(text)
+    with pytest.raises(SimjudgeError, match=words):
+        read_drive(path)
+
+
+def test_what_is_neither_csv_nor_recording_is_said(tmp_path):
+    (tmp_path / "drive.txt").write_text("no")
+    for name, words in (("drive.txt", "neither a recording nor"), ("nothing.csv", "does not exist")):
+        with pytest.raises(SimjudgeError, match=words):
+            read_drive(tmp_path / name)
+
+
+def recording(path, kind, command):
+    """Ten instants at 10 Hz, 0.2 m apart, turned by 0.1 rad each; a command before the third one and the sixth one."""
+    rows = []
+    for index in range(10):
+        stamp = samples.START + index * 100_000_000
+        pose = Pose.from_euler(0.2 * index, 0.0, yaw=0.1 * index)
+        rows.append(("/odom", stamp, samples.odometry(stamp, pose)))
+        if index in (2, 5):
+            message = samples.new(kind, **command(samples.header(stamp - 1000, "car"), index))
+            rows.append(("/command", stamp - 1000, message))
+    return samples.write_messages(path, rows)
+
+
+def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
+    drive = read_drive(recording(
+        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
+        lambda header, index: {"header": header, "steering": 0.1 * index, "throttle": 0.5, "braking": 0.0},
+    ))  # fmt: skip
+    assert len(drive) == 10
+    np.testing.assert_allclose(drive.time, 0.1 * np.arange(10), atol=1e-12)
+    np.testing.assert_allclose(drive.yaw, 0.1 * np.arange(10), atol=1e-9)
+    assert np.isnan(drive.steering[:2]).all()
+    np.testing.assert_allclose(drive.steering[2:], [0.2] * 3 + [0.5] * 5)
+    assert (drive.steering_unit, drive.throttle[2]) == (LOCK, 0.5)
+    # Nobody says a speed: it comes from the positions.
+    np.testing.assert_allclose(drive.speed, 2.0 * np.cos(drive.yaw), atol=1e-6)

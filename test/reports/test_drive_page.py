@@ -1,0 +1,106 @@
+"""The result folder and page of a comparison of drives, by command and from Python."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from drive_samples import made_drive, write_csv
+from typer.testing import CliRunner
+
+import simjudge as sj
+from simjudge.commands.app import app
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.reports.drive_page import render_drives_page
+from simjudge.reports.drive_sentences import headline, metric_sentence, worst_verdict
+from simjudge.results.drive_result import load_drive_result
+
+FEW = ["--permutations", "200", "--bootstrap", "200"]
+
+
+@pytest.fixture(scope="module")
+def drives(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drives")
+    real = [write_csv(folder / f"real_{seed}.csv", made_drive(seed)) for seed in range(6)]
+    sim = [write_csv(folder / f"sim_{seed}.csv", made_drive(50 + seed, bias=0.2)) for seed in range(6)]
+    return [str(path) for path in real], [str(path) for path in sim]
+
+
+@pytest.fixture(scope="module")
+def result(drives, tmp_path_factory):
+    out = tmp_path_factory.mktemp("result") / "out"
+    done = CliRunner().invoke(app, ["compare-drives", *drives[0], "--", *drives[1], "--out", str(out), *FEW])
+    assert done.exit_code == 0, done.output + str(done.exception)
+    assert "Large gap: " in done.output
+    return out
+
+
+def test_the_command_equals_python(result, drives):
+    found = sj.compare_drives(*drives, permutations=200, bootstrap=200)
+    saved = json.loads((result / "drives.json").read_text())
+    assert json.loads(json.dumps(found.content["metrics"])) == [
+        {key: row[key] for key in found.content["metrics"][0]} for row in saved["metrics"]
+    ]
+    again = sj.load_result(result)
+    assert str(again) == str(found)
+    assert again.meaning == found.meaning
+    assert len(again.figures) == 2 + 4
+    windows = pq.read_table(result / "windows.parquet").to_pydict()
+    w1 = np.array(windows["w1 lateral error"], float)
+    assert np.nanmean(w1) == pytest.approx(saved["metrics"][0]["mean_w1"], rel=1e-12)
+
+
+def test_the_page_shows_lines_errors_and_places(result, tmp_path):
+    done = CliRunner().invoke(app, ["report", str(result), "--out", str(tmp_path / "x.html")])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "x.html").read_text()
+    for words in ("Does the simulated car drive like the real one?", "Large gap", "misleads most", "real_0", "sim_4"):
+        assert words in page
+    assert page.count("<svg") >= 6
+    sj.load_result(result).figures["w1_lateral_error"]().savefig(tmp_path / "w1.svg")
+    assert "lateral error: W1 [m]" in (tmp_path / "w1.svg").read_text()
+
+
+def test_words_follow_the_verdicts(result):
+    saved = load_drive_result(result)
+    assert worst_verdict(saved) == "large gap"
+    assert headline(saved) == "Large gap"
+    lateral = saved.metrics[0]
+    assert metric_sentence(lateral).startswith("Lateral error: large gap. W1 is 0.1")
+    for verdict, words in {
+        "predicts within margin": "one of 0.05 m or more is ruled out", "cannot tell": "may hide",
+        "no overlap": "never drives a stretch", "too few": "too few", "not tested": "no permutations",
+    }.items():  # fmt: skip
+        reason = "few units" if verdict == "too few" else ""
+        assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
+    assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.csv", "b.csv"], "then --, then the simulated ones"),
+        (["a.csv", "--", "b.csv", "--", "c.csv"], "then --, then the simulated ones"),
+        (["--", "b.csv"], "at least one real drive"),
+    ],
+)
+def test_a_command_without_two_sides_is_refused(words, said, tmp_path):
+    done = CliRunner().invoke(app, ["compare-drives", *words, "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, SimjudgeError)
+    assert said in str(done.exception)
+
+
+def test_settings_that_it_has_no_use_for_are_refused(result, tmp_path):
+    with pytest.raises(UsageError, match="--csv is for results of compare"):
+        sj.report(result, tmp_path / "x.html", csv=tmp_path / "x.csv")
+
+
+def test_a_damaged_result_is_said(result, tmp_path):
+    copy = tmp_path / "copy"
+    sj.load_result(result).save(copy)
+    (copy / "lines.parquet").write_bytes(b"no table")
+    with pytest.raises(SimjudgeError, match=r"lines\.parquet: cannot be read as a table"):
+        sj.report(copy, tmp_path / "x.html")
+    (copy / "lines.parquet").unlink()
+    with pytest.raises(SimjudgeError, match=r"lines\.parquet: is missing"):
+        sj.report(copy, tmp_path / "x.html")

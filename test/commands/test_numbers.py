@@ -46,7 +46,8 @@ def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
         places = {"convert": 2, "filter": 2, "join": 2, "compare": 2, "objects": 2, "sweep": 2, "plan": 2,
                   "explain": 2, "fit": 2}  # fmt: skip
         outs = {"compare", "compare-drives", "explain", "fit", "objects", "sweep", "detect", "train", "split",
-                "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar", "calibrate noise"}  # fmt: skip
+                "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar",
+                "calibrate noise"}  # fmt: skip
         arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])
         arguments += OTHERS.get(command, [])
         arguments += [str(tmp_path / name) for name in "ab"[: places.get(command, 1)]]

@@ -161,12 +161,12 @@ def _range(interval: Interval | None) -> str:
     """An interval of a share in percent, such as "62 to 81 %"."""
     if interval is None:
         return DASH
-    low, high = (f"{100 * end:.0f}".replace("-", "−") for end in (interval.low, interval.high))
+    low, high = (format_number(100 * end, 0) for end in (interval.low, interval.high))
     return f"{low} to {high} %"
 
 
 def _percent(interval: Interval | None) -> str:
-    return DASH if interval is None else f"{100 * interval.value:.0f} %".replace("-", "−")
+    return DASH if interval is None else f"{format_number(100 * interval.value, 0)} %"
 
 
 def _percents(interval: Interval | None) -> str:

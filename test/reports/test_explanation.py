@@ -65,6 +65,7 @@ def test_table_and_waterfall_show_the_same_parts():
     found = explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3))
     rows = explanation_table(found).rows
     assert [row[0] for row in rows] == ["blur", "noise", "left over"]
+    assert explanation_table(explanation(cause("blur", -0.001, 0.3))).rows[0][3] == "0 to 30 %"
     assert rows[0][1:5] == ("x sigma 1.25 px", "60 %", "50 to 70 %", "0.060")
     svg = waterfall_figure(found).svg()
     for text in ("the whole gap", "blur", "noise", "left over", "0.060", "0.020"):

@@ -272,6 +272,11 @@ def text_file(name: str, text: str | Path) -> Callable[[Path], Path]:
     return make
 
 
+label_names = text_file(
+    "names.json",
+    '{"0": {"class": "BACKGROUND"}, "1": {"class": "cone,large"}, "7": "/World/cone_3",'
+    ' "time_stamp": {"sec": 3, "nanosec": 500}}',
+)
 LINES: dict[str, Any] = {
     "waypoints": [[-2, 0], [-1, 1], [0, 2]],
     "sine": {"from": [-2, 0], "to": [2, 0], "amplitude": 0.3, "periods": 1},

@@ -135,6 +135,18 @@ def use_brisque_model(path: Path) -> None:
         regression(np.linspace(0.1, 2, 36), model)
 
 
+def use_label_names(path: Path) -> None:
+    """Read what a simulator says of its numbers, twice, and look one up."""
+    from simjudge.capture.simulators.label_names import LabelNames
+    from simjudge.core.errors import Losses
+
+    names = LabelNames()
+    for time in (1, 2):
+        names.add(path.read_text(encoding="utf-8", errors="replace"), time, "names", Losses())
+    names.at(3_000_000_500, 2)
+    names.forget(1)
+
+
 def use_camera(path: Path) -> None:
     """Read a camera."""
     from simjudge.sensors.camera.camera_file import read_camera

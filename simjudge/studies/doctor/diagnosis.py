@@ -32,6 +32,7 @@ class Diagnosis(SummaryRepr):
         answers: to all questions.
         notes: what a person should know although nothing is wrong.
         losses: what could not be read.
+        topics: of a running graph, a row each for programs: topic, type, publishers, subscriptions, messages.
     """
 
     path: Path
@@ -40,6 +41,17 @@ class Diagnosis(SummaryRepr):
     answers: Sequence[Answer]
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
+    topics: Sequence[dict[str, Any]] = ()
+
+    @property
+    def topic_table(self) -> SummaryTable:
+        """A row a topic of a running graph."""
+        rows = [
+            [each["topic"], each["type"], ", ".join(each["publishers"]), ", ".join(each["subscriptions"]),
+             str(each["messages"])]
+            for each in self.topics
+        ]  # fmt: skip
+        return SummaryTable(["topic", "type", "published by", "subscribed to by", "messages"], rows, text_columns=4)
 
     @property
     def failed(self) -> list[str]:
@@ -123,6 +135,7 @@ class Diagnosis(SummaryRepr):
             },
             "checks": [dict(vars(each)) for each in self.findings],
             "notes": list(self.notes),
+            **({"topics": list(self.topics)} if self.topics else {}),
         }  # fmt: skip
 
     def summary(self) -> Summary:

@@ -31,6 +31,11 @@ CLOUDS, CLOUD_FIELDS, CONTRACT, BOXES, FOUND_BOXES = (
     "clouds", "fields of the points", "spinning lidar", "labels in clouds", "predictions in clouds",
 )  # fmt: skip
 INPUT, MOTION, RECORDING = "vehicle's input", "odometry", "messages of a robot"
+ONE_TYPE, QOS, PUBLISHED, HEARD, ONE_CLOCK_PUBLISHER, NOW, CAMERA_IN_WORLD = (
+    "one type a topic", "QoS fits", "subscriptions have publishers", "messages come", "one publisher of /clock",
+    "stamps are now", "camera in the world",
+)  # fmt: skip
+"""Checks of a running graph alone."""
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,19 @@ def diagnose_recording(path: Path, image_topic: str | None) -> Diagnosis:
     return Diagnosis(path, kind, findings, answer_questions(findings), notes, survey.losses)
 
 
+def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicSurvey | None:
+    """The images that a diagnosis looks at.
+
+    Args:
+        survey: of the messages.
+        image_topic: as a person names it, or the camera; None: the first camera's.
+
+    Returns:
+        Their topic; None where there are none.
+    """
+    return _camera(survey, image_topic, [])[0]
+
+
 def _camera(
     survey: RecordingSurvey, image_topic: str | None, notes: list[str]
 ) -> tuple[TopicSurvey | None, FrameTopics | None, str]:

@@ -25,7 +25,7 @@ from simjudge.core.text import one_line
 from simjudge.core.yaml_file import YamlFile, read_yaml
 from simjudge.scene.scene_fields import FARTHEST
 
-_FILES = ("mesh", "file")
+FILE_FIELDS = ("mesh", "file")
 """Fields that hold the path of a file, relative to the scene's file that says so."""
 _DEEPEST = 8
 """Files that extend one another at most."""
@@ -98,7 +98,7 @@ def _with_whole_paths(content: Any, folder: Path) -> Any:
     if not isinstance(content, dict):
         return content
     return {
-        key: str(folder / value) if key in _FILES and isinstance(value, str) else _with_whole_paths(value, folder)
+        key: str(folder / value) if key in FILE_FIELDS and isinstance(value, str) else _with_whole_paths(value, folder)
         for key, value in content.items()
     }
 

@@ -12,6 +12,7 @@ from simjudge.core.files import hash_files
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files
 from simjudge.core.version import version
 from simjudge.scene.read import read_scene
+from simjudge.scene.scene_digest import scene_digest
 from simjudge.studies.study_file import Study
 from simjudge.studies.study_values import StepReference
 
@@ -50,7 +51,8 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
     if isinstance(value, list):
         return [_content(key, each, seed, digests, files) for each in value]
     if key == "scene" and isinstance(value, str | Path):
-        return hash_value(read_scene(value, seed))
+        read_scene(value, seed)  # so that a scene that cannot be built is refused before anything runs
+        return scene_digest(value, seed)
     if key in _KINDS and isinstance(value, str | Path):
         value = find_file(value, _KINDS[key])
     elif isinstance(value, str):

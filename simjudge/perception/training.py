@@ -88,7 +88,7 @@ def train(
     split, losses = read_split(
         data, settings.val_fraction, settings.seed, semantic=semantic, allow_outside=settings.allow_outside
     )
-    _log_split(split, log)
+    _log_split(split, log, semantic=semantic)
     command = command or _as_call(data, out, settings.given())
     if semantic:
         return train_net(split, losses, data, out, settings, command, progress=progress, log=log)
@@ -122,12 +122,15 @@ def _check_writable(out: Path) -> None:
         raise SimjudgeError(f"{out}: cannot be written to: {error.strerror}") from error
 
 
-def _log_split(split: TrainingSplit, log: Log) -> None:
+def _log_split(split: TrainingSplit, log: Log, *, semantic: bool) -> None:
     counts = split.counts()
     origin = "the data's own split" if split.own else "split by source photograph"
+    objects = ["", ""]
+    if not semantic:
+        objects = [f" ({counts['train_objects']} objects)", f" ({counts['valid_objects']})"]
     log(
-        f"{counts['train_pictures']} pictures ({counts['train_objects']} objects) to train, "
-        f"{counts['valid_pictures']} ({counts['valid_objects']}) to validate: {origin}"
+        f"{counts['train_pictures']} pictures{objects[0]} to train, "
+        f"{counts['valid_pictures']}{objects[1]} to validate: {origin}"
     )
     if split.moved:
         log(f"warning: {split.moved} valid pictures moved to train: variants of their photograph are there")

@@ -18,7 +18,7 @@ def performance_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
     Returns:
         The sentences of this module that have their numbers.
     """
-    said = (performance_sentence(entry, names), share_sentence(entry, names), pointwise_sentence(entry))
+    said = (performance_sentence(entry, names), share_sentence(entry, names), pointwise_sentence(entry, names.samples))
     return [line for line in said if line]
 
 
@@ -59,11 +59,12 @@ def share_sentence(entry: ResultEntry, names: SetNames) -> str:
     )
 
 
-def pointwise_sentence(entry: ResultEntry) -> str:
+def pointwise_sentence(entry: ResultEntry, samples: str = "objects") -> str:
     """Write how far the two performances of the same object lie apart, in paired sets.
 
     Args:
         entry: a class, or all classes together.
+        samples: "objects" or "patches".
 
     Returns:
         A sentence; empty where sets were not compared as pairs, or no object is in both.
@@ -76,8 +77,9 @@ def pointwise_sentence(entry: ResultEntry) -> str:
         return ""
     pairs = entry.count("pointwise_pairs")
     beside = "" if w1 is None else f"; mean W1, which compares like contexts instead, is {format_number(w1)}"
-    objects = "the one object" if pairs == 1 else f"the {pairs:,} objects"
+    one = {"patches": "patch"}.get(samples, "object")
+    shared = f"the one {one}" if pairs == 1 else f"the {pairs:,} {samples}"
     return (
-        f"Pointwise: over {objects} that both sets show, performance differs by {format_number(difference)} on "
+        f"Pointwise: over {shared} that both sets show, performance differs by {format_number(difference)} on "
         f"average{beside}."
     )

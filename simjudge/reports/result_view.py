@@ -36,6 +36,7 @@ from simjudge.reports.sentences import (
     SetNames,
     capitalized,
     correction_sentence,
+    sample_words,
 )
 from simjudge.reports.sweep_lines import sweep_entries
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
@@ -244,7 +245,7 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     sides = [inputs.get("a") or {}, inputs.get("b") or {}]
     rows = [
         ("path", "path"), ("format", "format"), ("content (SHA-256)", "sha256"), ("frames", "frames"),
-        ("objects", "objects"), ("predictions", "predictions"), ("false positives", "false_positives"),
+        (sample_words(header), "objects"), ("predictions", "predictions"), ("false positives", "false_positives"),
         ("detector", "detector"), ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
     ]  # fmt: skip
     out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]

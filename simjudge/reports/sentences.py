@@ -47,10 +47,12 @@ class SetNames:
 
     Attributes:
         a, b: such as "A (real)" and "B (sim)".
+        samples: what has a performance: "objects", or "patches" of label pictures.
     """
 
     a: str
     b: str
+    samples: str = "objects"
 
     @classmethod
     def of_result(cls, result: Result) -> SetNames:
@@ -63,7 +65,20 @@ class SetNames:
             The letters with the names of the sets; the plain letters where the sets have no names.
         """
         given = {which: result.set_name(which) for which in ("a", "b")}
-        return cls(*(w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items()))
+        a, b = (w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items())
+        return cls(a, b, sample_words(result.header))
+
+
+def sample_words(header: Mapping[str, Any]) -> str:
+    """What the comparisons of a result call what has a performance.
+
+    Args:
+        header: of a result, with its parameters.
+
+    Returns:
+        "patches" where label pictures were compared, else "objects".
+    """
+    return "patches" if (header.get("parameters") or {}).get("task") == "semantic" else "objects"
 
 
 def headline(entry: ResultEntry) -> str:
@@ -274,7 +289,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     if field not in entry.fields:
         return "not in this result file"
     if field == "pointwise_mean_difference":
-        return "no object is in both sets of a pair"
+        return "nothing is in both sets of a pair"
     which = field[-1] if field.endswith(("_a", "_b")) else ""
     if field in _NEED_OVERLAP and not entry.count("compared"):
         return "nothing was compared: " + _why_nothing(entry)

@@ -16,6 +16,7 @@ from simjudge.reports.number_format import DASH, format_number, format_p, format
 from simjudge.reports.overlap_sentences import overlap_reading
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.report_figure import POINTS_PER_INCH, ReportFigure
+from simjudge.reports.sentences import sample_words
 from simjudge.reports.set_figures import (
     class_bars,
     entry_labels,
@@ -76,6 +77,7 @@ class SetsView:
 
     Attributes:
         name: what it is called.
+        samples: "objects", or "patches" of label pictures.
         sentences: what the numbers say, a sentence a net.
         bars, pointwise: figures; empty where they have no data.
         classes: the figures of each class.
@@ -89,6 +91,7 @@ class SetsView:
     """
 
     name: str
+    samples: str
     sentences: list[str]
     bars: Markup
     pointwise: Markup
@@ -126,6 +129,7 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
     ]
     return SetsView(
         name=name,
+        samples=sample_words(result.header),
         sentences=kind_sentences(result),
         bars=_embedded(embedder, class_bars, result),
         pointwise=_embedded(embedder, pointwise_bars, result),
@@ -135,7 +139,7 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
         pairs=[
             _pair_cells(each, entry) for each in result.comparisons for entry in each.entries if entry.key in labels
         ],
-        sets=[_set_line(name, about) for name, about in result.header["sets"].items()],
+        sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
         pictures=[
             (f"{name} ({result.domain(name)})", [data_uri(picture) for picture in own])
             for name, own in read_pictures(result).items()
@@ -191,10 +195,10 @@ def _share(value: float | None) -> SetsCell:
     return _number(value, "" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%")
 
 
-def _set_line(name: str, about: Mapping[str, Any]) -> tuple[str, str, str]:
+def _set_line(name: str, about: Mapping[str, Any], samples: str) -> tuple[str, str, str]:
     nets = about["nets"]
     first: Mapping[str, Any] = next(iter(nets.values()), {})
-    counts = f"{first.get('frames', 0):,} frames, {first.get('objects', 0):,} objects"
+    counts = f"{first.get('frames', 0):,} frames, {first.get('objects', 0):,} {samples}"
     means = [
         f"{net} {format_number(each['mean_performance'])}" for net, each in nets.items() if "mean_performance" in each
     ]

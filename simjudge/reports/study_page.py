@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
@@ -17,6 +18,7 @@ from simjudge.core.version import version
 from simjudge.data.sets import read_set
 from simjudge.reports.ablation_view import make_ablation_view
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.object_page import report_objects
 from simjudge.reports.object_sentences import fact_lines, headline, lead
 from simjudge.reports.overlap_sentences import overlap_sentences
@@ -27,10 +29,11 @@ from simjudge.reports.report_settings import ReportSettings
 from simjudge.reports.sentences import SetNames, capitalized, verdict_sentence
 from simjudge.reports.sets_view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.results.ablation_result import is_ablation, load_ablation
+from simjudge.results.gallery_selection import HIGHEST
 from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.results.result_folder import RESULT, SETS, SWEEP
-from simjudge.results.saved_result import load_result
+from simjudge.results.saved_result import Result, load_result
 from simjudge.studies.study_findings import StudyFinding
 from simjudge.studies.study_records import StepRecord
 from simjudge.studies.study_run import StudyResult
@@ -39,6 +42,8 @@ _INSTANTS = (0.12, 0.35, 0.6, 0.85)
 """Shares of a recording at which the page shows a picture."""
 _RECORDINGS = {"drive", "replay"}
 _JPEG_QUALITY = 85
+_WORST = 3
+"""Contexts of a comparison that the page shows with their neighbours."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class ComparedView:
         headline: the verdict in a few words.
         lead: the verdict in sentences.
         facts: lines about whole recordings.
+        neighbours: title and figure of the contexts that differ most, with similar ones of both sets.
     """
 
     name: str
@@ -88,6 +94,7 @@ class ComparedView:
     headline: str
     lead: str
     facts: list[str]
+    neighbours: list[tuple[str, Markup]] = field(default_factory=list)
 
 
 def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
@@ -118,7 +125,7 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
         kind_heads=KIND_HEADS,
         pair_heads=PAIR_HEADS,
         compared=[_compared(each, out.parent, log) for each in result.steps if is_object_result(each.path)]
-        + [_by_contexts(each, out.parent, log) for each in result.steps if _holds_contexts(each.path)],
+        + [_by_contexts(each, out.parent, log, embedder) for each in result.steps if _holds_contexts(each.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
         version=version(),
@@ -140,7 +147,7 @@ def _holds_contexts(path: Path) -> bool:
     return (path / RESULT).is_file() or (path / SWEEP).is_file()
 
 
-def _by_contexts(step: StepRecord, folder: Path, log: Log) -> ComparedView:
+def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbedder) -> ComparedView:
     """Write the page of a comparison or a sweep, unless it is newer than the result, and say what it shows."""
     page, name = folder / f"{step.name}.html", step.name.replace("_", " ")
     if not (step.kept and page.is_file()):
@@ -153,7 +160,16 @@ def _by_contexts(step: StepRecord, folder: Path, log: Log) -> ComparedView:
     names = SetNames.of_result(saved)
     facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
     what, verdict = "Verdicts, figures and galleries by class", saved.overall.verdict_words
-    return ComparedView(name, page.name, what, verdict, capitalized(verdict_sentence(saved.overall, names)), facts)
+    said = capitalized(verdict_sentence(saved.overall, names))
+    return ComparedView(name, page.name, what, verdict, said, facts, _worst_contexts(saved, embedder))
+
+
+def _worst_contexts(saved: Result, embedder: FigureEmbedder) -> list[tuple[str, Markup]]:
+    """The context of the highest W1 with its neighbours, for each of the classes that have them."""
+    drawn = neighbour_figures(saved)
+    labels = {each.key: each.label for each in saved.classes}
+    worst = [(labels.get(key, key), draw) for (key, kind), draw in drawn.items() if kind == HIGHEST]
+    return [(label, embedder.embed(draw())) for label, draw in worst[:_WORST]]
 
 
 def _is_many_sets(path: Path) -> bool:

@@ -6,7 +6,7 @@ various camera model components?" Frames of all sets are twins: they show the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
@@ -32,6 +32,7 @@ def compare_variants(
     *,
     changes: Mapping[str, str],
     baseline: str = "baseline",
+    twins: Sequence[Sequence[str]] | None = None,
     settings: CompareSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -47,6 +48,8 @@ def compare_variants(
         changes: what differs from the baseline, a phrase for each variant; of a larger table those are taken that
             "by_real" has.
         baseline: name of the baseline.
+        twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
+            compared. Frames that follow one another make few independent pairs, too few for a small p.
         settings: of all comparisons. Those that say where predictions come from are refused.
         log: receives what a person should know.
         progress: opens a progress bar.
@@ -72,7 +75,7 @@ def compare_variants(
         out,
         domains={REAL: "real"} | dict.fromkeys((baseline, *variants), "sim"),
         pairs=pairs,
-        twins=list(dict.fromkeys(pair[:2] for pair in pairs)),
+        twins=list(dict.fromkeys(pair[:2] for pair in pairs)) if twins is None else twins,
         settings=settings,
         log=log,
         progress=progress,

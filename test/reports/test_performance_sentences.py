@@ -49,6 +49,7 @@ def test_the_pointwise_number_stands_beside_w1_of_like_contexts() -> None:
         "which compares like contexts instead, is 0.080."
     )
     assert performance_sentences(paired, NAMES)[-1] == pointwise_sentence(paired)
+    assert "patches that both sets show" in pointwise_sentence(paired, "patches")
     assert pointwise_sentence(entry()) == pointwise_sentence(entry(pointwise_mean_difference=None)) == ""
 
 

@@ -37,4 +37,7 @@ def test_filtered_learnt_segmented_and_compared(tmp_path, monkeypatch):
     found = load_many_sets(tmp_path / "out" / "compared")
     assert {(each.a, each.b) for each in found.comparisons} == {("real", "sim"), ("sim", "real")}
     assert found.comparisons[0].overall.fields["pointwise_pairs"] == 6 * 6 * 4
-    assert (tmp_path / "out" / "index.html").is_file()
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "144 patches" in page
+    assert "Patch by patch" in page
+    assert "objects" not in page

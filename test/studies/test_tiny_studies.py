@@ -1,4 +1,4 @@
-"""Every study of the lab that comes with simjudge, run from nothing in its tiny size: each step of each works.
+"""Every study of a simulated scene that comes with simjudge, from nothing in its tiny size: each step of each works.
 
 What one has rendered and trained the next ones take, as `study run --reuse` does.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simjudge.reports.study import PAGE, run_study
-from simjudge.results.result_folder import SETS, SWEEP
+from simjudge.results.result_folder import ABLATION, SETS, SWEEP
 from simjudge.studies.study_findings import FINDINGS
 from simjudge.studies.study_run import StudyRunOptions
 
@@ -25,6 +25,8 @@ STUDIES = {
     "all_vs_all": [f"compared/{SETS}", f"findings/{FINDINGS}"],
     "pointwise": [f"compared/{SETS}", f"findings/{FINDINGS}"],
     "control_variates": ["performance/control_variates.json"],
+    "streets": [f"ablation/{ABLATION}", f"ablation/{SETS}"],
+    "ablation": [f"ablation/{ABLATION}", f"ablation/{SETS}"],
 }
 """In the order in which they run, with what each makes."""
 NETS = ["pictures_sim", "pictures_real", "net_sim", "net_real"]

@@ -289,7 +289,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     if field not in entry.fields:
         return "not in this result file"
     if field == "pointwise_mean_difference":
-        return "nothing is in both sets of a pair"
+        return "no object is in both sets of a pair"
     which = field[-1] if field.endswith(("_a", "_b")) else ""
     if field in _NEED_OVERLAP and not entry.count("compared"):
         return "nothing was compared: " + _why_nothing(entry)

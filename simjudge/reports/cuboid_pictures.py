@@ -52,8 +52,8 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
         return None
     try:
         drawn = [
-            _Drawn(real, pair[0], Pose(), detector),
-            _Drawn(virtual, pair[1], _moved(real, virtual, pair), detector),
+            _DrawnScan(real, pair[0], Pose(), detector),
+            _DrawnScan(virtual, pair[1], _moved(real, virtual, pair), detector),
         ]
     except SimjudgeError:
         return None  # measuring has counted it
@@ -78,7 +78,7 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
     )
 
 
-class _Drawn:
+class _DrawnScan:
     """One scan in the frame of the real lidar: points, which of them are on the ground, and cuboids."""
 
     def __init__(self, side: LidarSide, index: int, place: Pose, detector: LidarCuboidFile) -> None:
@@ -129,7 +129,7 @@ def _corners(boxes: CloudBoxes, cloud: int, reach: float, place: Pose) -> FloatA
     return place.to_world(corners.reshape(-1, 3)).reshape(-1, 8, 3)
 
 
-def _draw(drawn: Sequence[_Drawn], true: FloatArray, scale: CloudScale, extent: FloatArray) -> RgbImage:
+def _draw(drawn: Sequence[_DrawnScan], true: FloatArray, scale: CloudScale, extent: FloatArray) -> RgbImage:
     """Draw the square of the scale from above, and cut it to an extent in metres along x and y."""
     view = TopView(scale.radius, _SIZE, scale.centre)
     image = draw_cloud(view, np.empty((0, 3)), np.empty((0, 8, 3)), TRUE, scale)

@@ -14,7 +14,7 @@ from simjudge.reports.drive_sentences import drives_table, headline, lead, metri
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.result_figures import Figures
 from simjudge.reports.result_tables import table_text
-from simjudge.results.drive_result import DriveResult, load_drive_result
+from simjudge.results.drive_result import SavedDrives, load_drive_result
 from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.drives.drive_comparison import DriveComparison, DriveSource, compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
@@ -27,7 +27,7 @@ class DriveComparisonResult(KeptResult):
         saved: the result as figures and pages read it.
     """
 
-    def __init__(self, saved: DriveResult, folder: Path | None, comparison: DriveComparison | None = None) -> None:
+    def __init__(self, saved: SavedDrives, folder: Path | None, comparison: DriveComparison | None = None) -> None:
         """Wrap a result; `compare_drives` and `load_result` make one."""
         super().__init__(folder, None if comparison is None else comparison.save)
         self.saved = saved
@@ -113,4 +113,4 @@ def compare_drives(
     if out is not None:
         found.save(Path(out))
         return DriveComparisonResult(load_drive_result(Path(out)), Path(out), found)
-    return DriveComparisonResult(DriveResult.of_content(found.name, found.content(), found.tables()), None, found)
+    return DriveComparisonResult(SavedDrives.of_content(found.name, found.content(), found.tables()), None, found)

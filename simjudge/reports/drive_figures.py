@@ -12,7 +12,7 @@ from simjudge.reports.drive_sentences import w1_by_place
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
 from simjudge.reports.result_figures import Figures, file_name
-from simjudge.results.drive_result import COURSE, REAL, SIM, DriveResult
+from simjudge.results.drive_result import COURSE, REAL, SIM, SavedDrives
 
 _WIDTH, _PANEL = 680.0, 150.0
 """Points: width of a figure, and height of a panel along the course."""
@@ -26,7 +26,7 @@ _COLUMNS = {"lateral error": "lateral", "heading error": "heading", "speed": "sp
 _UNITS = {"lateral": "m", "heading": "deg", "speed": "m/s"}
 
 
-def drive_figures(result: DriveResult) -> Figures:
+def drive_figures(result: SavedDrives) -> Figures:
     """List the figures of a comparison of drives.
 
     Args:
@@ -46,7 +46,7 @@ def drive_figures(result: DriveResult) -> Figures:
     }
 
 
-def lines_figure(result: DriveResult) -> ReportFigure:
+def lines_figure(result: SavedDrives) -> ReportFigure:
     """Draw all drives from above, over each other and over the course.
 
     Args:
@@ -73,7 +73,7 @@ def lines_figure(result: DriveResult) -> ReportFigure:
     return figure
 
 
-def course_figure(result: DriveResult) -> ReportFigure:
+def course_figure(result: SavedDrives) -> ReportFigure:
     """Draw lateral error, heading error and speed along the course: mean and 5 to 95 % of all drives of each side.
 
     Args:
@@ -103,7 +103,7 @@ def course_figure(result: DriveResult) -> ReportFigure:
     return figure
 
 
-def w1_figure(result: DriveResult, metric: str) -> ReportFigure:
+def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
     """Draw where along the course one metric misleads: mean W1 at each place, the floor, and the margin.
 
     Args:
@@ -128,7 +128,7 @@ def w1_figure(result: DriveResult, metric: str) -> ReportFigure:
     return figure
 
 
-def _draw_band(axes: Axes, result: DriveResult, side: int, column: str, colour: str, name: str) -> None:
+def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: str, name: str) -> None:
     place, value = _by_place(result, side, column)
     if not len(place):
         return
@@ -146,7 +146,7 @@ def _draw_band(axes: Axes, result: DriveResult, side: int, column: str, colour: 
     axes.plot(middle, rows[1], color=LIGHT[colour], linewidth=1.5, label=name)
 
 
-def _by_place(result: DriveResult, side: int, column: str) -> tuple[FloatArray, FloatArray]:
+def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, FloatArray]:
     """Places along the course, or lap, of all drives of a side, and what was measured there."""
     lines, length = result.tables.lines, result.content["course"]["length"]
     chosen = lines["side"] == side

@@ -24,7 +24,7 @@ from simjudge.reports.page import is_report
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.report_settings import Report, ReportSettings
-from simjudge.results.drive_result import DriveResult, load_drive_result
+from simjudge.results.drive_result import SavedDrives, load_drive_result
 
 
 def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
@@ -60,7 +60,7 @@ def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -
     return Report(out, [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)])
 
 
-def render_drives_page(result: DriveResult, title: str = "") -> str:
+def render_drives_page(result: SavedDrives, title: str = "") -> str:
     """Render the page.
 
     Args:

@@ -19,7 +19,7 @@ from simjudge.context.verdicts import (
     TOO_FEW,
 )
 from simjudge.core.display import SummaryTable
-from simjudge.results.drive_result import DriveResult
+from simjudge.results.drive_result import SavedDrives
 
 COLUMNS = ("metric", "verdict", "unit", "W1", "floor", "excess", "95 %", "p corr.", "real", "sim", "O_real", "O_sim")
 _WORST_FIRST = (LARGE_GAP, GAP, SMALL_GAP, CANNOT_TELL, TOO_FEW, NO_OVERLAP, NOT_TESTED, PREDICTS)
@@ -31,7 +31,7 @@ _WHY = {
 Row = Mapping[str, Any]
 
 
-def worst_verdict(result: DriveResult) -> str:
+def worst_verdict(result: SavedDrives) -> str:
     """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told.
 
     Args:
@@ -41,7 +41,7 @@ def worst_verdict(result: DriveResult) -> str:
     return next(each for each in _WORST_FIRST if each in verdicts)
 
 
-def headline(result: DriveResult) -> str:
+def headline(result: SavedDrives) -> str:
     """The verdict in a few words.
 
     Args:
@@ -84,7 +84,7 @@ def metric_sentence(row: Row) -> str:
     return f"{name}: {verdict}: {why}."
 
 
-def lead(result: DriveResult) -> str:
+def lead(result: SavedDrives) -> str:
     """What the overlap says.
 
     Args:
@@ -96,7 +96,7 @@ def lead(result: DriveResult) -> str:
             f" {sim:.0f} % of the simulated ones a real one.")  # fmt: skip
 
 
-def misleading_places(result: DriveResult) -> list[str]:
+def misleading_places(result: SavedDrives) -> list[str]:
     """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap.
 
     Args:
@@ -112,7 +112,7 @@ def misleading_places(result: DriveResult) -> list[str]:
     return lines
 
 
-def w1_by_place(result: DriveResult, metric: str) -> tuple[Any, Any]:
+def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
     """Mean W1 of the real stretches at each place of the course.
 
     Args:
@@ -131,7 +131,7 @@ def w1_by_place(result: DriveResult, metric: str) -> tuple[Any, Any]:
     return place, total / np.maximum(np.bincount(index.reshape(-1), minlength=len(place)), 1)
 
 
-def drives_table(result: DriveResult) -> SummaryTable:
+def drives_table(result: SavedDrives) -> SummaryTable:
     """The table that the command prints.
 
     Args:

@@ -106,7 +106,7 @@ class DriveResultTables(ShortRepr):
 
 
 @dataclass(frozen=True, eq=False)
-class DriveResult:
+class SavedDrives:
     """One result folder of a comparison of drives.
 
     Attributes:
@@ -122,7 +122,7 @@ class DriveResult:
     fresh: DriveResultTables | None = None
 
     @classmethod
-    def of_content(cls, name: str, content: Mapping[str, Any], tables: DriveResultTables) -> DriveResult:
+    def of_content(cls, name: str, content: Mapping[str, Any], tables: DriveResultTables) -> SavedDrives:
         """A result that was just computed.
 
         Args:
@@ -175,7 +175,7 @@ def is_drive_result(folder: Path) -> bool:
     return (folder / DRIVES).is_file()
 
 
-def load_drive_result(folder: Path) -> DriveResult:
+def load_drive_result(folder: Path) -> SavedDrives:
     """Read a result folder of a comparison of drives.
 
     Args:
@@ -188,7 +188,7 @@ def load_drive_result(folder: Path) -> DriveResult:
         raise SimjudgeError(f"{folder}: holds no {DRIVES}; run simjudge compare-drives first")
     content = read_checked(folder / DRIVES, DrivesFile, "result of simjudge compare-drives")
     # With what a file need not say.
-    return DriveResult(folder.resolve().name, folder, DrivesFile.model_validate(content).model_dump())
+    return SavedDrives(folder.resolve().name, folder, DrivesFile.model_validate(content).model_dump())
 
 
 def save_drive_result(folder: Path, content: Mapping[str, Any], tables: DriveResultTables) -> None:

@@ -246,18 +246,18 @@ class _Units:
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _Resampling:
     what: str
     short: bool = False
 
 
 def _units(
     windows: tuple[DriveWindows, ...], drives: tuple[int, int], notes: list[str]
-) -> tuple[tuple[_Units, _Units], _Drawn]:
+) -> tuple[tuple[_Units, _Units], _Resampling]:
     """Whole drives where there are enough of them, else blocks as long as the data's own autocorrelation asks for."""
     if min(drives) >= FEWEST_UNITS:
         real, sim = (_Units(held.drive, count) for held, count in zip(windows, drives, strict=True))
-        return (real, sim), _Drawn(DRIVES)
+        return (real, sim), _Resampling(DRIVES)
     lengths = [
         estimate_block_length(held.drive, held.window, column)
         for held in windows for column in held.performance.T if np.isfinite(column).all()
@@ -272,7 +272,7 @@ def _units(
         key = held.drive * (1 << 32) + (held.window - held.window.min()) // frames
         _, of_window = np.unique(key, return_inverse=True)
         out.append(_Units(of_window.reshape(-1).astype(np.int64), int(of_window.max()) + 1))
-    return (out[0], out[1]), _Drawn(BLOCKS, short)
+    return (out[0], out[1]), _Resampling(BLOCKS, short)
 
 
 def _judge(

@@ -17,6 +17,8 @@ from simjudge.results.saved_result import ResultEntry
 MOST_CLASSES = 3
 """Classes that have a panel beside that of all classes."""
 _ROW, _NAMES, _PANEL = 24.0, 150.0, 250.0
+_ONE_PANEL = 420.0
+"""Width of a panel that stands alone, points: its legend needs this."""
 _TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, FLOOR_LEGEND_HEIGHT + 20.0
 
 
@@ -54,13 +56,14 @@ def question_figure(result: AblationResult, question: str) -> ReportFigure:
     }
     height = _TOP + _ROW * len(answers) + _BOTTOM + _LEGEND
     with report_style():
-        width = _NAMES + _PANEL * len(shown)
+        panel = _PANEL if len(shown) > 1 else _ONE_PANEL
+        width = _NAMES + panel * len(shown)
         figure = ReportFigure(width, height, f"{QUESTIONS[question]} Mean W1 of each variant, and the W1 by chance.")
         end = max(w1_axis_end(entries) for entries in shown.values())
         for number, (key, entries) in enumerate(shown.items()):
             names = _NAMES if number == 0 else _BETWEEN
-            left = 0.0 if number == 0 else _NAMES + _PANEL * number - _BETWEEN
-            size = (left, 0.0, _PANEL + names, height - _LEGEND)
+            left = 0.0 if number == 0 else _NAMES + panel * number - _BETWEEN
+            size = (left, 0.0, panel + names, height - _LEGEND)
             axes = add_axes(figure, size, (names, _BETWEEN, _TOP, _BOTTOM))
             draw_floors(axes, entries)
             axes.set_xlim(0.0, end * 1.06)  # the last number stays clear of the next panel's first

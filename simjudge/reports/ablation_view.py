@@ -10,8 +10,9 @@ from simjudge.core.text import list_some
 from simjudge.reports.ablation_figures import question_figure
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_format import format_number
+from simjudge.reports.report_figure import POINTS_PER_INCH, ReportFigure
 from simjudge.reports.set_pictures import read_pictures
-from simjudge.reports.sets_view import data_uri
+from simjudge.reports.sets_view import SCALE, data_uri
 from simjudge.results.ablation_result import (
     DIFFERS,
     NOT_WORTH,
@@ -103,7 +104,7 @@ def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbe
     questions = [
         QuestionView(
             title, _COMPARED[question].format(**names),
-            embedder.embed(question_figure(result, question)) if result.answers(question) else Markup(),
+            _embedded(embedder, question_figure(result, question)) if result.answers(question) else Markup(),
         )
         for question, title in QUESTIONS.items()
     ]  # fmt: skip
@@ -111,6 +112,12 @@ def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbe
     sentences = [*ranking_sentences(result), home_sentence(result)]
     pictures = {name: data_uri(own[0]) for name, own in read_pictures(result.sets).items()}
     return AblationView(folder, sentences, rows, questions, result.losses, folder, pictures)
+
+
+def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
+    """A figure no wider than its panels need, so that letters have one size on the page."""
+    width = round(figure.get_figwidth() * POINTS_PER_INCH * SCALE)
+    return Markup('<div style="max-width: {}px">{}</div>').format(width, embedder.embed(figure))
 
 
 def home_sentence(result: AblationResult) -> str:

@@ -35,7 +35,7 @@ OPEN_CLASSES = 4
 MOST_CLASSES = 12
 """How many classes have figures on the page."""
 _JPEG_QUALITY = 82
-_SCALE = 1.2
+SCALE = 1.2
 """Pixels of the page to a point of a figure, at most."""
 KIND_HEADS = ("net", "class", "kind", "comparisons", "W1 least", "mean", "most", "floor", "share", "O_A", "gaps")
 PAIR_HEADS = (
@@ -155,7 +155,7 @@ def _embedded(embedder: FigureEmbedder, draw: Callable[..., ReportFigure], *give
         figure = draw(*given)
     except NothingToDrawError:
         return Markup("")
-    width = round(figure.get_figwidth() * POINTS_PER_INCH * _SCALE)
+    width = round(figure.get_figwidth() * POINTS_PER_INCH * SCALE)
     return Markup('<div style="max-width: {}px">{}</div>').format(width, embedder.embed(figure))
 
 

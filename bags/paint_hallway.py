@@ -70,7 +70,8 @@ def hallway(count: int, margin: float = 0.0, seed: int = 5) -> FrameSet:
     objects = Objects.build(frames, classes, boxes)
     names = {BLUE: "blue_cone", YELLOW: "yellow_cone"}
     size = [(CAMERA.width, CAMERA.height)] * count
-    return FrameSet.build("hallway", size, objects, class_names=names, images=ArrayImages(pictures))
+    images = ArrayImages(pictures)
+    return FrameSet.build("hallway", size, objects, class_names=names, images=images, independent=True)
 
 
 def main() -> None:

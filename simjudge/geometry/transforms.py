@@ -101,6 +101,21 @@ class TransformTree:
         roots = sorted({link.parent for link in self.links.values()} - set(self.links))
         return roots[0] if len(roots) == 1 else None
 
+    def same_as_root(self, frame: str) -> bool:
+        """Whether a frame is the only root, or stands in it by static links that neither move nor turn anything.
+
+        Args:
+            frame: its name, without a leading "/".
+        """
+        root, seen = self.root(), set[str]()
+        while frame in self.links and frame not in seen:
+            link = self.links[frame]
+            if not link.static or any(link.position[-1]) or any(link.orientation[-1][:3]):
+                return False
+            seen.add(frame)
+            frame = link.parent
+        return frame == root
+
     def trajectory(self, parent: str, child: str, losses: Losses, limits: MotionLimits) -> Trajectory:
         """Compute the poses of one frame in another, at the times of all transforms between the two.
 

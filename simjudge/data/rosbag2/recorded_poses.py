@@ -72,7 +72,8 @@ def pose_topics(recording: Recording) -> dict[str, str]:
 def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     """Choose the topic to take poses from.
 
-    An Odometry that tf only repeats counts as the only one: its body hangs directly below the root of tf's tree.
+    An Odometry that tf only repeats counts as the only one: its body hangs directly below the Odometry's frame in tf,
+    and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105).
 
     Args:
         recording: open for reading.
@@ -102,7 +103,7 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
 
 
 def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
-    """The Odometry of two topics, where tf, the other one, knows the body as a child of the root and no more."""
+    """The Odometry of two topics, where tf, the other one, knows no more of the body than the Odometry says."""
     by_kind = {kind: name for name, kind in topics.items()}
     if len(topics) != 2 or set(by_kind) != {ODOMETRY, TRANSFORMS}:
         return None
@@ -110,8 +111,8 @@ def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:
     if first is None:
         return None
     tree, _ = _tree(recording, by_kind[TRANSFORMS], Losses())
-    link = tree.links.get(str(first.child_frame_id).lstrip("/"))
-    same = link is not None and link.parent == str(first.header.frame_id).lstrip("/") == tree.root()
+    link, frame = tree.links.get(str(first.child_frame_id).lstrip("/")), str(first.header.frame_id).lstrip("/")
+    same = link is not None and link.parent == frame and tree.same_as_root(frame)
     return by_kind[ODOMETRY] if same else None
 
 

@@ -178,7 +178,15 @@ def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
     rows += [("/tf", stamp, transforms((stamp, "odom", "base_link", at(stamp)))) for stamp in STAMPS]
     static = transforms((START, "base_link", "mast", CAMERA))
     assert read_poses(write_messages(tmp_path / "bag", [("/tf_static", START, static), *rows])).topic == "/odom"
-    # A map above it makes tf say more.
+    # A map that is the same frame says no more; one that stands elsewhere, or moves, does.
+    for name, place in (("same", Pose()), ("elsewhere", Pose((1.0, 0.0, 0.0)))):
+        fixed = ("/tf_static", START, transforms((START, "map", "odom", place), (START, "base_link", "mast", CAMERA)))
+        bag = write_messages(tmp_path / name, [fixed, *rows])
+        if name == "same":
+            assert read_poses(bag).topic == "/odom"
+            continue
+        with pytest.raises(SimjudgeError, match="several topics of poses"):
+            read_poses(bag)
     above = ("/tf", START, transforms((START, "map", "odom", Pose())))
     with pytest.raises(SimjudgeError, match="several topics of poses"):
         read_poses(write_messages(tmp_path / "more", [*rows, above]))

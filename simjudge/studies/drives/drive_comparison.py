@@ -28,10 +28,9 @@ from simjudge.results.drive_result import COURSE, LINE_COLUMNS, REAL, SIM, Drive
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene
 from simjudge.studies.drives.course_line import fine_line, line_length, mean_line
+from simjudge.studies.drives.drive_metrics import METRICS, UNITS
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.drive_windows import (
-    METRICS,
-    UNITS,
     DrivenLine,
     DriveWindows,
     cut_windows,

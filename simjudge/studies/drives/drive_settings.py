@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simjudge.context.method import MOST_TRIES
 from simjudge.core.settings import Settings, setting
-from simjudge.studies.drives.drive_windows import HEADING, LATERAL, SPEED, STEERING
+from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, SPEED, STEERING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +24,7 @@ class DriveComparisonSettings(Settings):
         bootstrap, permutations, seed: as in `simjudge compare`.
     """
 
-    course: str | None = setting(
-        None, "Scene whose course was driven; not given: the mean line of the real drives."
-    )
+    course: str | None = setting(None, "Scene whose course was driven; not given: the mean line of the real drives.")
     window: float = setting(0.5, "Length of a stretch of the course that is one context.", unit="m", low=0.1, high=1000)
     curvature_tolerance: float | None = setting(
         None, "By how much the curvature of similar stretches may differ; not given: a quarter of the course's"
@@ -48,16 +46,14 @@ class DriveComparisonSettings(Settings):
     bootstrap: int = setting(
         1000, "Bootstrap draws of drives for the 95 % interval; 0 for no interval.", low=0, high=MOST_TRIES
     )
-    permutations: int = setting(
-        1000, "Permutations of drives for floor and p; 0 for neither.", low=0, high=MOST_TRIES
-    )
+    permutations: int = setting(1000, "Permutations of drives for floor and p; 0 for neither.", low=0, high=MOST_TRIES)
     seed: int = setting(0, "Seed of permutations and bootstrap.", low=0)
 
     def margin(self, metric: str) -> float:
         """From where on a difference matters.
 
         Args:
-            metric: one of `simjudge.studies.drives.drive_windows.METRICS`.
+            metric: one of `simjudge.studies.drives.drive_metrics.METRICS`.
         """
         return {
             LATERAL: self.margin_lateral, HEADING: self.margin_heading, SPEED: self.margin_speed,

@@ -13,13 +13,10 @@ from simjudge.core.display import ShortRepr
 from simjudge.data.drive_logs import DriveLog
 from simjudge.scene.model import Course
 from simjudge.studies.drives.course_line import SPACING, along_line, line_curvature, line_heading, line_length
+from simjudge.studies.drives.drive_metrics import METRICS
 
 AHEAD = 3
 """Stretches whose curvature is the context: the window's own, and those that the driver sees ahead."""
-LATERAL, HEADING, SPEED, STEERING = "lateral error", "heading error", "speed error", "steering effort"
-METRICS = (LATERAL, HEADING, SPEED, STEERING)
-UNITS = {LATERAL: "m", HEADING: "deg", SPEED: "m/s", STEERING: "1/m"}
-"""Steering effort: how much the steering changes in all, in its own unit, per metre driven."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

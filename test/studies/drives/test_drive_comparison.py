@@ -11,12 +11,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.drive_logs import RADIANS
 from simjudge.studies.drives.course_line import SPACING, fine_line, line_curvature, line_length, mean_line
 from simjudge.studies.drives.drive_comparison import BLOCKS, DRIVES, compare_drive_sets
+from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, METRICS, SPEED
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.drive_windows import (
-    HEADING,
-    LATERAL,
-    METRICS,
-    SPEED,
     cut_windows,
     driven_line,
     median_speed,

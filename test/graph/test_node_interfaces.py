@@ -160,7 +160,9 @@ def test_the_player_offers_what_is_stated(listener, start):
     assert recorded <= _names_of(listener, "play_node")
     assert ends_of(listener, "play_node")[0] <= stated("play_node", {"recorded"})[0]
     assert settled(lambda: listener.get_publishers_info_by_topic("/clock"))
-    assert ends_of(listener, "play_node")[2] == stated("play_node", set())[2]
+    services = stated("play_node", set())[2]
+    settled(lambda: ends_of(listener, "play_node")[2] == services)
+    assert ends_of(listener, "play_node")[2] == services
 
 
 def _names_of(listener, node):

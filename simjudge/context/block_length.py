@@ -45,12 +45,15 @@ class BlockLength:
 
     Attributes:
         frames: the number; 1 where neighbours tell nothing of each other.
+        design_effect: frames that tell as much as one independent frame: the spectral density at frequency 0 by the
+            variance, at least 1.
         set_frames: where the set is too short for blocks as long as they should be, about how many frames it would
             have to have; 0 where it is long enough.
     """
 
     frames: int
     set_frames: int = 0
+    design_effect: float = 1.0
 
     @property
     def limited(self) -> bool:
@@ -93,12 +96,14 @@ def estimate_block_length(
         last = max(last, _NEAREST)
     if last == 0:
         return _within_chance(float(correlation[1]), count, int(pairs[1]))
-    wanted = _FACTOR * _optimal_length(covariance, min(2 * last, len(covariance) - 1), count)
+    best, design_effect = _optimal_length(covariance, min(2 * last, len(covariance) - 1), count)
+    wanted = _FACTOR * best
     frames = max(1, min(math.ceil(wanted), most))
     if wanted > most:
         # Blocks grow with the third root of the length, so N frames hold LEAST_UNITS of them where N^(2/3) does.
-        return BlockLength(frames, math.ceil(_SHORT * (LEAST_UNITS * wanted / count ** (1 / 3)) ** 1.5))
-    return BlockLength(frames)
+        enough = math.ceil(_SHORT * (LEAST_UNITS * wanted / count ** (1 / 3)) ** 1.5)
+        return BlockLength(frames, enough, design_effect)
+    return BlockLength(frames, design_effect=design_effect)
 
 
 def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
@@ -116,7 +121,8 @@ def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
             return BlockLength(1)
         # (2 G^2 / D)^(1/3) with the autocovariance of an AR(1) series, c^|k|.
         wanted = _FACTOR * (6 * unbiased**2 / (1 - unbiased**2) ** 2 * count) ** (1 / 3)
-        return BlockLength(max(1, min(math.ceil(wanted), count // LEAST_UNITS)))
+        frames = max(1, min(math.ceil(wanted), count // LEAST_UNITS))
+        return BlockLength(frames, design_effect=(1 + unbiased) / (1 - unbiased))
     enough = float(count)
     while independent_frames(correlation, math.ceil(enough)) < LEAST_UNITS:
         enough *= 1.1
@@ -194,13 +200,14 @@ def _last_correlated(correlation: FloatArray, pairs: IntArray, count: int, tried
     return int(np.flatnonzero(outside)[-1]) + 1
 
 
-def _optimal_length(covariance: FloatArray, window: int, count: int) -> float:
-    """(2 G^2 / D)^(1/3) N^(1/3), with a flat-top lag window (Politis and White 2004, section 3)."""
+def _optimal_length(covariance: FloatArray, window: int, count: int) -> tuple[float, float]:
+    """(2 G^2 / D)^(1/3) N^(1/3), with a flat-top lag window (Politis and White 2004, section 3); the design effect."""
     lag = np.arange(1, window + 1)
     weight = np.clip(2 * (1 - lag / window), 0, 1)
     bias = 2 * float((weight * lag * covariance[1 : window + 1]).sum())
     spectrum = float(covariance[0] + 2 * (weight * covariance[1 : window + 1]).sum())
     most = min(3 * math.sqrt(count), count / 3)
     if not spectrum > 0:
-        return most
-    return float(min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most))
+        return most, 1.0
+    best = min((2 * bias**2 / (4 / 3 * spectrum**2)) ** (1 / 3) * count ** (1 / 3), most)
+    return float(best), max(1.0, spectrum / float(covariance[0]))

@@ -24,7 +24,7 @@ from simjudge.studies.compare_settings import PlanSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.sampling_units import SamplingUnits, frame_performance, sampling_units
+from simjudge.studies.sampling_units import SamplingUnits, frame_performance, match_units, sampling_units
 from simjudge.studies.set_comparison import SetComparison
 
 GRID = (0.3, 0.45, 0.65, 0.8, 1.0, 1.25, 1.6, 2.2, 3.2, 5.0)
@@ -170,6 +170,8 @@ def plan(
 
 def _units(a: JudgedSet, b: JudgedSet, settings: PlanSettings, log: Log) -> tuple[SamplingUnits, SamplingUnits]:
     first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
+    if settings.block is None and not settings.paired:
+        first, second = match_units(first, second)
     for judged, drawn in zip((a, b), (first, second), strict=True):
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")

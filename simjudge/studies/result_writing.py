@@ -110,7 +110,8 @@ def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
 
     Returns:
         "units", whether frames are "independent", and where a block length was estimated, "block_frames" and
-        "block_seconds", and "frames_needed" where the set is too short for such blocks; else None.
+        "block_seconds", and "frames_needed" where the set is too short for such blocks; "matched_frames", how many are
+        drawn together to match the other set's units, where that is so; else None.
     """
     return {
         "units": drawn.count,
@@ -118,6 +119,7 @@ def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
         "block_frames": None if drawn.block is None else drawn.block.frames,
         "block_seconds": drawn.block_seconds,
         "frames_needed": drawn.block.set_frames if drawn.block is not None and drawn.short else None,
+        "matched_frames": drawn.matched,
     }
 
 

@@ -21,7 +21,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
 from simjudge.studies.compare_settings import CertaintySettings
 from simjudge.studies.judged_set import JudgedSet, class_samples
-from simjudge.studies.sampling_units import SamplingUnits, frame_performance, sampling_units
+from simjudge.studies.sampling_units import SamplingUnits, frame_performance, match_units, sampling_units
 
 Comparisons = dict[int, ClassComparison]
 """What Algorithm 1 gives, by class id."""
@@ -251,6 +251,8 @@ def comparison_units(
 ) -> tuple[SamplingUnits, SamplingUnits]:
     """The sampling units of both sets; those of pairs are drawn together, in the longer blocks.
 
+    Where block lengths are estimated, the units of sets that are no pairs are matched (`match_units`).
+
     Args:
         a, b: the sets.
         settings: the length of blocks, and whether anything is drawn.
@@ -260,7 +262,7 @@ def comparison_units(
         return sampling_units(a.frames), sampling_units(b.frames)
     first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
     if not paired:
-        return first, second
+        return match_units(first, second) if settings.block is None else (first, second)
     longer = second if _dependence(second) > _dependence(first) else first
     return longer, longer
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from simulated_series import false_alarms
+from simulated_series import Series, false_alarms
 
 from simjudge.context.block_length import LEAST_UNITS, estimate_block_length, independent_frames
 
@@ -85,6 +85,13 @@ def test_it_finds_the_best_length(series, known):
     assert found == pytest.approx(2 * known * 4000 ** (1 / 3), rel=0.2)
 
 
+@pytest.mark.parametrize("coefficient", [0.3, 0.6, 0.8])
+def test_the_design_effect_is_that_of_the_series(coefficient):
+    """(1 + c) / (1 - c) of an AR(1) series."""
+    found = np.mean([estimate(autoregressive(4000, coefficient, seed)).design_effect for seed in range(20)])
+    assert found == pytest.approx((1 + coefficient) / (1 - coefficient), rel=0.15)
+
+
 def test_independent_frames_stay_alone():
     rng = np.random.default_rng(5)
     lengths = [estimate(rng.uniform(size=200)).frames for _ in range(100)]
@@ -160,7 +167,8 @@ def test_slots_may_lie_far_apart():
 @pytest.mark.parametrize(("count", "coefficient"), [(40, 0.0), (30, 0.3), (40, 0.3), (50, 0.3)])
 def test_short_recordings_of_one_kind_are_seldom_a_gap(count, coefficient):
     """Where chance may hide a correlation of 0.3, blocks are made for it: 11 of 100 pairs were a gap without."""
-    found = false_alarms(count, coefficient, 400)
+    kind = Series(count, coefficient)
+    found = false_alarms(kind, kind, 400)
     assert found.gaps <= 0.07
     assert found.short <= 0.35
     assert found.gaps + found.short >= 0.01

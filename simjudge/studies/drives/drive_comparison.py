@@ -20,17 +20,19 @@ from simjudge.context.vector_contexts import PointSamples, compare_points
 from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.results.drive_result import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene
+from simjudge.studies.drives.cone_places import lane_cones
 from simjudge.studies.drives.course_line import fine_line, line_length, mean_line
 from simjudge.studies.drives.drive_metrics import METRICS, UNITS
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.drive_windows import (
+    ConesAhead,
     DrivenLine,
     DriveWindows,
     cut_windows,
@@ -173,6 +175,7 @@ def compare_drive_sets(
         settings: how.
 
     Raises:
+        UsageError: cones are asked for without a course.
         SimjudgeError: a drive cannot be read, a side has no window of the course in full, or steering has two units.
     """
     if not real or not sim:
@@ -183,7 +186,7 @@ def compare_drive_sets(
     for log in (*logs[0], *logs[1]):
         losses.extend(log.losses)
     _check_steering([*logs[0], *logs[1]])
-    course = _course(settings, logs[0], notes)
+    course, cones = _course(settings, logs[0], notes)
     lines = [driven_line(course, log) for side in logs for log in side]
     usual = (
         median_speed(course, lines)
@@ -191,7 +194,8 @@ def compare_drive_sets(
         else np.full(len(course.centre_line), settings.target_speed)
     )
     windows = tuple(
-        cut_windows(course, part, usual, settings.window) for part in (lines[: len(logs[0])], lines[len(logs[0]) :])
+        cut_windows(course, part, usual, settings.window, cones)
+        for part in (lines[: len(logs[0])], lines[len(logs[0]) :])
     )
     for side, held in zip(("real", "simulated"), windows, strict=True):
         if not len(held.drive):
@@ -216,16 +220,22 @@ def _check_steering(logs: Sequence[DriveLog]) -> None:
         raise SimjudgeError(f"steering is {said}; convert one of them, or leave the column out")
 
 
-def _course(settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]) -> Course:
+def _course(
+    settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]
+) -> tuple[Course, ConesAhead | None]:
+    """The line, and the cones along it where they are asked for."""
+    if settings.course is None and settings.cones:
+        raise UsageError("cones: name the scene where they stand as the course, such as --course lab")
     if settings.course is None:
         course = mean_line(real)
         notes.append(f"the course is the mean line of the real drives: {line_length(course):.1f} m"
                      + (" a lap" if course.closed else ""))  # fmt: skip
-        return course
+        return course, None
     scene = read_scene(settings.course)
     if scene.course is None:
         raise SimjudgeError(f"scene {settings.course}: has no course; leave --course out, or name a scene with one")
-    return fine_line(scene.course)
+    line = fine_line(scene.course)
+    return line, ConesAhead(lane_cones(scene, line), settings.cones) if settings.cones else None
 
 
 def _with_tolerances(settings: DriveComparisonSettings, real: DriveWindows) -> DriveComparisonSettings:
@@ -310,9 +320,10 @@ def _judge(
 
 
 def _contexts(windows: DriveWindows, settings: DriveComparisonSettings) -> FloatArray:
-    """Curvature of the stretch and of those ahead, and speed on entry, in units of their tolerances."""
+    """Curvature of the stretch and of those ahead, speed on entry, and cones, in units of their tolerances."""
     speed = windows.speed[:, np.newaxis] / (settings.speed_tolerance or 1.0)
-    return np.concatenate([windows.curvature / (settings.curvature_tolerance or 1.0), speed], 1)
+    cones = windows.cones / settings.cone_tolerance
+    return np.concatenate([windows.curvature / (settings.curvature_tolerance or 1.0), speed, cones], 1)
 
 
 def _scaled_comparison(one: ClassComparison, margin: float) -> ClassComparison:

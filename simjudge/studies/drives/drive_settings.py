@@ -18,6 +18,8 @@ class DriveComparisonSettings(Settings):
         window: wanted length of a window, metres.
         curvature_tolerance: by how much the curvature of similar windows may differ, 1/m; None: from the course.
         speed_tolerance: by how much the speed on entry may differ, m/s; None: from the real drives.
+        cones: how many cones of each side, of the scene `course`, are part of a context; 0: none.
+        cone_tolerance: by how much the places of cones may differ, ahead and aside, metres.
         target_speed: the speed that speed errors are from, m/s; None: the usual one at each place.
         margin_lateral, margin_heading, margin_speed, margin_steering: from where on a difference matters.
         poses: topic of poses in recordings that have several.
@@ -33,6 +35,14 @@ class DriveComparisonSettings(Settings):
     speed_tolerance: float | None = setting(
         None, "By how much the speed on entry of similar stretches may differ; not given: 15 % of the real drives'"
         " median.", unit="m/s", low=1e-6, high=100,
+    )  # fmt: skip
+    cones: int = setting(
+        0, "Next cones on the left, and as many on the right, whose places are part of a context; needs a course.",
+        low=0, high=20,
+    )  # fmt: skip
+    cone_tolerance: float = setting(
+        0.25, "By how much the places of cones of similar stretches may differ, ahead and aside.", unit="m", low=1e-6,
+        high=1000,
     )  # fmt: skip
     target_speed: float | None = setting(
         None, "Speed that speed errors are from; not given: the median of all drives at each place.", unit="m/s", low=0,

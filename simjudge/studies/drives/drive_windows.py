@@ -12,6 +12,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.data.drive_logs import DriveLog
 from simjudge.scene.model import Course
+from simjudge.studies.drives.cone_places import LaneCones, next_cones
 from simjudge.studies.drives.course_line import SPACING, along_line, line_curvature, line_heading, line_length
 from simjudge.studies.drives.drive_metrics import METRICS
 
@@ -47,6 +48,7 @@ class DriveWindows(ShortRepr):
         curvature: float64 (N, AHEAD), mean curvature of the window and of the stretches ahead, 1/m.
         speed: float64 (N,), m/s on entry.
         performance: float64 (N, 4), by METRICS; NaN where steering is not known.
+        cones: float64 (N, K), places of the next cones as `next_cones` has them; K is 0 where they are not asked for.
     """
 
     drive: IntArray
@@ -55,6 +57,20 @@ class DriveWindows(ShortRepr):
     curvature: FloatArray
     speed: FloatArray
     performance: FloatArray
+    cones: FloatArray
+
+
+@dataclass(frozen=True)
+class ConesAhead:
+    """Which cones a window's context holds.
+
+    Attributes:
+        cones: that stand along the course.
+        count: how many of each side.
+    """
+
+    cones: LaneCones
+    count: int
 
 
 def driven_line(course: Course, drive: DriveLog) -> DrivenLine:
@@ -123,7 +139,9 @@ def line_points(course: Course, distance: FloatArray) -> IntArray:
     return np.clip(np.rint(share * last), 0, last).astype(np.int64)
 
 
-def cut_windows(course: Course, lines: Sequence[DrivenLine], usual: FloatArray, size: float) -> DriveWindows:
+def cut_windows(
+    course: Course, lines: Sequence[DrivenLine], usual: FloatArray, size: float, cones: ConesAhead | None = None
+) -> DriveWindows:
     """Cut drives into windows that are covered from end to end.
 
     Args:
@@ -131,11 +149,17 @@ def cut_windows(course: Course, lines: Sequence[DrivenLine], usual: FloatArray, 
         lines: the drives.
         usual: the speed that speed errors are from, at each of the line's points, m/s.
         size: wanted length of a window, metres; on a closed course a lap has a whole number of them.
+        cones: whose places are part of the context, seen as far ahead as curvature is; None for none.
     """
     length = line_length(course)
     per_lap = max(1, round(length / size)) if course.closed else max(1, int(length / size))
     width = length / per_lap if course.closed else size
     ahead = _curvature_ahead(course, width, per_lap)
+    cones_ahead = (
+        np.empty((per_lap, 0))
+        if cones is None
+        else next_cones(course, cones.cones, width * np.arange(per_lap, dtype=np.float64), cones.count, AHEAD * width)
+    )
     rows: list[tuple[FloatArray, ...]] = []
     for number, line in enumerate(lines):
         first, last = int(np.ceil(line.distance[0] / width - 1e-9)), int(np.floor(line.distance[-1] / width + 1e-9))
@@ -156,6 +180,7 @@ def cut_windows(course: Course, lines: Sequence[DrivenLine], usual: FloatArray, 
         drive=named[:, 0].astype(np.int64), window=named[:, 1].astype(np.int64), place=named[:, 2],
         curvature=np.array([row[1] for row in rows]).reshape(-1, AHEAD), speed=named[:, 3],
         performance=np.array([row[2] for row in rows]).reshape(-1, len(METRICS)),
+        cones=cones_ahead[named[:, 1].astype(np.int64) % per_lap],
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_metrics import METRICS
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 
-PERMUTATIONS = 199
-"""p <= 0.05 then has a chance of 10 in 200, exactly, where nothing differs."""
+BOOTSTRAP = 20
+"""A few draws: without any there is no verdict, and whether there is a gap does not depend on them."""
 _ALL = "all together"
 
 
@@ -38,10 +39,11 @@ def draw_sides(
 def count_verdicts(
     real: Sequence[DriveLog], sim: Sequence[DriveLog], count: int, tries: int, settings: DriveComparisonSettings
 ) -> Counter[tuple[str, str]]:
-    """How often each metric got each verdict; of all together, whether p is at most 0.05 and whether one has a gap."""
+    """How often each metric got each verdict; how often any had a gap, and how often all were too few."""
     random, found = np.random.default_rng(count), Counter[tuple[str, str]]()
-    for _ in range(tries):
-        result = compare_drive_sets(*draw_sides(real, sim, count, random), settings)
+    for number in range(tries):
+        drives = draw_sides(real, sim, count, random)
+        result = compare_drive_sets(*drives, replace(settings, seed=number))
         verdicts = {each.metric: each.certainty.verdict for each in result.results}
         found.update(verdicts.items())
         found[_ALL, "gap"] += any(verdict in GAPS for verdict in verdicts.values())
@@ -59,7 +61,7 @@ def main() -> None:
     parser.add_argument("--course", help="scene whose course is the line")
     given = parser.parse_args()
     real, sim = ([read_drive(path) for path in side] for side in (given.real, given.sim))
-    settings = DriveComparisonSettings(permutations=PERMUTATIONS, bootstrap=PERMUTATIONS, course=given.course)
+    settings = DriveComparisonSettings(bootstrap=BOOTSTRAP, course=given.course)
     print(f"| drives a side | {' | '.join(METRICS)} | any of them | too few |\n|{' --- |' * (len(METRICS) + 3)}")
     for count in given.counts:
         if count > (min(len(real), len(sim)) if sim else len(real) // 2):

@@ -27,15 +27,19 @@ def write_drive(out: Path, scene: str, car: str | None, seed: int) -> float:
     begin = time.perf_counter()
     loop = make_closed_loop(DriveOptions(scene, CAMERA, vehicle=car, seed=seed, images=False))
     rows: list[tuple[float, ...]] = []
-    steering = throttle = float("nan")
+    commands: list[tuple[float, float, float]] = [(-np.inf, np.nan, np.nan)]
     for event in loop.run():
         if isinstance(event, DrivenCommand):
-            steering, throttle = event.command.steering, event.command.throttle
+            commands.append((event.time / 1e9, event.command.steering, event.command.throttle))
         elif isinstance(event, MotionSample):
             x, y, z, w = event.state.pose.orientation
-            yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+            yaw = float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
             place = event.state.pose.position
-            rows.append((event.time / 1e9, place[0], place[1], yaw, event.state.velocity[0], steering, throttle))
+            rows.append((event.time / 1e9, place[0], place[1], yaw, event.state.velocity[0]))
+    # Commands stand with the motion of the same instant, as in a recording.
+    given = np.array(commands)
+    last = np.searchsorted(given[:, 0], [row[0] for row in rows], side="right") - 1
+    table = np.column_stack([rows, given[last, 1:]])
     finished = loop.outcome().finished
     loop.engine.close()
     if not finished:
@@ -43,7 +47,7 @@ def write_drive(out: Path, scene: str, car: str | None, seed: int) -> float:
     with out.open("w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
-        writer.writerows([["" if np.isnan(value) else repr(float(value)) for value in row] for row in rows])
+        writer.writerows([["" if np.isnan(value) else repr(float(value)) for value in row] for row in table])
     return time.perf_counter() - begin
 
 

@@ -11,6 +11,7 @@ import typer
 
 from simjudge.commands import (
     calibrate,
+    certify,
     check,
     compare,
     compare_drives,
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare-drives": compare_drives.compare_drives,
     "render": render.render,
     "report": report.report,
+    "certify": certify.certify,
     "detect": detect.detect,
     "train": train.train,
     "convert": convert.convert,

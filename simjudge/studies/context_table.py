@@ -12,6 +12,7 @@ from simjudge.core.stamps import NO_STAMP
 from simjudge.results.arrow_columns import number_column, text_column
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import PairResult
+from simjudge.studies.sampling_units import SamplingUnits
 
 EDGES = ("x0", "y0", "x1", "y1")
 
@@ -29,7 +30,9 @@ def context_table(result: PairResult) -> pa.Table:
     columns = {
         name: pa.concat_arrays([left, right])
         for (name, left), right in zip(
-            _set_columns("a", result.a).items(), _set_columns("b", result.b).values(), strict=True
+            _set_columns("a", result.a, result.drawn[0]).items(),
+            _set_columns("b", result.b, result.drawn[1]).values(),
+            strict=True,
         )
     }
     overlap = np.zeros(count_a + count_b, np.bool_)
@@ -57,7 +60,7 @@ def context_table(result: PairResult) -> pa.Table:
     return pa.table(columns)
 
 
-def _set_columns(side: str, judged_set: JudgedSet) -> dict[str, pa.Array]:
+def _set_columns(side: str, judged_set: JudgedSet, drawn: SamplingUnits) -> dict[str, pa.Array]:
     frames, objects = judged_set.frames, judged_set.frames.objects
     count = len(objects)
     size, stamp = frames.size[objects.frame], frames.stamp[objects.frame]
@@ -68,6 +71,7 @@ def _set_columns(side: str, judged_set: JudgedSet) -> dict[str, pa.Array]:
         "set": text_column([side] * count),
         "frame": names.take(number_column(objects.frame)),
         "object": number_column(_number_in_frame(frames)),
+        "unit": number_column(drawn.of_frame[objects.frame]),
         "stamp": number_column(stamp, mask=stamp == NO_STAMP),
         "width": number_column(size[:, 0]),
         "height": number_column(size[:, 1]),

@@ -1,0 +1,247 @@
+"""A dossier of results that others can check: files, digests, a page, and a script that needs nothing of simjudge."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import importlib.metadata
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
+from simjudge.core.progress import Log, no_log
+from simjudge.core.version import version
+from simjudge.reports import dossier_check
+from simjudge.reports.dossier_headings import HEADINGS
+from simjudge.reports.page_templates import load_template
+from simjudge.reports.palette import VERDICT_COLOURS
+from simjudge.reports.sentences import SetNames, capitalized, headline, verdict_sentence
+from simjudge.results.context_table import ContextTable
+from simjudge.results.result_folder import RESULT, write_json
+from simjudge.results.saved_result import Result, ResultEntry, load_results
+
+PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
+COLUMNS = ("set", "unit", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "performance")
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
+"""Libraries that numbers rest on, whose versions are named."""
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """A dossier that was written.
+
+    Attributes:
+        path: its folder.
+        digest: SHA-256 of its manifest, and so of the whole dossier.
+        sentences: a verdict for each result.
+        losses: what has changed since the results were made.
+    """
+
+    path: Path
+    digest: str
+    sentences: list[str]
+    losses: Losses
+
+
+def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = no_log) -> Dossier:
+    """Write a dossier.
+
+    Args:
+        folders: results of `simjudge compare`, at least one.
+        out: the folder to write; an earlier dossier there is replaced.
+        title: heading of the page.
+        log: told what a person should know.
+
+    Returns:
+        The dossier.
+
+    Raises:
+        UsageError: there is no result.
+        SimjudgeError: a result is none of `compare`, is of an earlier version, or cannot be computed again from boxes.
+    """
+    if not folders:
+        raise UsageError("certify: name at least one folder that simjudge compare wrote")
+    out = output_path(out)
+    if not (out.is_dir() and is_dossier(out)):
+        check_output(out)
+    results = load_results(folders)
+    tables = [_checked_contexts(result) for result in results]
+    losses = Losses()
+    inputs = [_inputs(result, losses) for result in results]
+    sentences = [verdict_sentence(result.entries[0], SetNames.of_result(result)) for result in results]
+    with atomic_folder(out, overwrite=True) as temporary:
+        for result, table in zip(results, tables, strict=True):
+            folder = temporary / RESULTS / result.name
+            folder.mkdir(parents=True)
+            shutil.copyfile(result.folder / RESULT, folder / RESULT)
+            write_context_csv(table, folder / TABLE)
+        facts = _facts(results, inputs, losses)
+        write_json(temporary / FACTS, facts)
+        shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
+        page = _page(results, sentences, inputs, facts, losses, title)
+        (temporary / PAGE).write_text(page, encoding="utf-8")
+        digest = write_manifest(temporary)
+    log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
+    said = [f"{each.name}: {headline(each.entries[0])}: {text}" for each, text in zip(results, sentences, strict=True)]
+    return Dossier(out, digest, said, losses)
+
+
+def is_dossier(path: Path) -> bool:
+    """Whether a folder is a dossier, which may be replaced by another.
+
+    Args:
+        path: the folder.
+    """
+    return (path / dossier_check.MANIFEST).is_file() and (path / FACTS).is_file()
+
+
+def write_context_csv(contexts: ContextTable, path: Path) -> None:
+    """Write what a comparison rests on as text: boxes, performance and sampling units; numbers with all their digits.
+
+    Args:
+        contexts: of the comparison.
+        path: the file.
+    """
+    table = contexts.table
+    columns = {name: table[name].to_pylist() for name in COLUMNS if name != "frame"}
+    columns["frame"] = contexts.frame_number().tolist()
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows(zip(*(columns[name] for name in COLUMNS), strict=True))
+
+
+def write_manifest(folder: Path) -> str:
+    """Write the digests of all files of a folder, in the form of sha256sum.
+
+    Args:
+        folder: everything in it is named.
+
+    Returns:
+        The digest of the manifest itself.
+    """
+    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in files]
+    text = "".join(lines).encode()
+    (folder / dossier_check.MANIFEST).write_bytes(text)
+    return hashlib.sha256(text).hexdigest()
+
+
+def _checked_contexts(result: Result) -> ContextTable:
+    """The contexts of a result; what the script could not compute again is refused."""
+    settings, where = result.header.get("parameters", {}), result.folder
+    if result.overall is None or result.contexts is None:
+        raise SimjudgeError(f"{where}: is no result of simjudge compare; certify takes these alone")
+    kind = settings.get("sensor") or settings.get("task")
+    if kind:
+        raise SimjudgeError(f"{where}: compares {kind}; certify takes comparisons of boxes in pictures alone")
+    if settings.get("painted") != "boxes":
+        raise SimjudgeError(
+            f"{where}: its contexts are painted from {settings.get('painted')}, which the dossier does not hold;"
+            " compare with --masks ignore"
+        )
+    if "unit" not in result.contexts.table.column_names:
+        raise SimjudgeError(f"{where}: was made by an earlier simjudge, which kept no sampling units; compare again")
+    if settings.get("certainty"):
+        raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
+    return result.contexts
+
+
+def _inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
+    """What was compared, and whether it is still the same where it can be found."""
+    found = []
+    for side in ("a", "b"):
+        given = result.header["inputs"][side]
+        detector = given.get("detector") or {}
+        now, path = "not looked for: not found", Path(given["path"])
+        if given.get("sha256") and path.exists():
+            same = hash_files(path) == given["sha256"]
+            now = "unchanged" if same else "changed since"
+            if not same:
+                losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
+        found.append({
+            "set": side.upper(), "name": given["name"], "path": given["path"], "sha256": given.get("sha256") or "",
+            "now": now, "format": given.get("format", ""), "frames": given["frames"], "objects": given["objects"],
+            "units": given["units"], "detector": detector.get("name", "predictions as they were in the file"),
+            "detector_sha256": detector.get("sha256", ""),
+        })  # fmt: skip
+    return found
+
+
+def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses) -> dict[str, Any]:
+    return {
+        "simjudge": version(),
+        "python": platform.python_version(),
+        "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "results": [
+            {
+                "name": result.name,
+                "made_by": result.header.get("version", ""),
+                "parameters": result.header["parameters"],
+                "inputs": each,
+                "verdicts": {entry.label: entry.verdict for entry in result.entries},
+                "losses": result.header.get("losses", []),
+            }
+            for result, each in zip(results, inputs, strict=True)
+        ],
+        "changed": losses.lines(),
+    }
+
+
+def _row(entry: ResultEntry) -> dict[str, Any]:
+    def shown(name: str, digits: int = 3) -> str:
+        value = entry.number(name)
+        return "–" if value is None else f"{value:.{digits}f}"
+
+    return {
+        "label": entry.label,
+        "verdict": entry.verdict_words,
+        "colour": VERDICT_COLOURS[entry.verdict],
+        "contexts": f"{entry.count('n_a'):,} / {entry.count('n_b'):,}",
+        "compared": f"{entry.count('compared'):,}",
+        "w1": shown("mean_w1"),
+        "floor": shown("floor_mean"),
+        "excess": f"{shown('excess_w1')} ({shown('excess_low')} to {shown('excess_high')})",
+        "p": shown("p_value"),
+        "adjusted": shown("p_adjusted"),
+        "overlap": f"{shown('overlap_a', 2)} / {shown('overlap_b', 2)}",
+        "outside": f"{shown('mean_performance_outside_a', 2)}",
+        "detectable": shown("detectable_w1"),
+    }
+
+
+def _page(
+    results: Sequence[Result], sentences: Sequence[str], inputs: Sequence[list[dict[str, Any]]], facts: dict[str, Any],
+    losses: Losses, title: str,
+) -> str:  # fmt: skip
+    parts = []
+    for result, sentence, each in zip(results, sentences, inputs, strict=True):
+        overall, *_ = result.entries
+        outside = overall.number("overlap_a")
+        parts.append({
+            "name": result.name,
+            "headline": capitalized(headline(overall)),
+            "colour": VERDICT_COLOURS[overall.verdict],
+            "sentence": sentence,
+            "unseen": None if outside is None else f"{100 * (1 - outside):.0f} %",
+            "rows": [_row(entry) for entry in result.entries],
+            "inputs": each,
+            "parameters": result.header["parameters"],
+            "losses": result.header.get("losses", []),
+            "made_by": result.header.get("version", ""),
+        })  # fmt: skip
+    return load_template("dossier.html").render(
+        title=title or "Does the simulation predict reality? A dossier to check",
+        version=version(),
+        parts=parts,
+        headings=HEADINGS,
+        facts=facts,
+        losses=losses.lines(),
+        manifest=dossier_check.MANIFEST,
+        script=SCRIPT,
+    )

@@ -1,0 +1,372 @@
+"""Check a dossier of simjudge: `python verify.py [FOLDER]`. It needs Python 3.10 or later, NumPy, and nothing else.
+
+Two things are checked. Each file must be the one that manifest.sha256 names. And from the labelled boxes and their
+performance in results/*/contexts.csv, everything that result.json says of mean W1, overlap, floor and p is computed
+again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Algorithm 1; docs/method.md of simjudge):
+
+* A context is the patch around a box, painted from all boxes of its picture, one plane for each class.
+* Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
+* For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
+* For the floor and p, the sampling units of both sets are dealt anew to A and B, and W1 is computed again.
+
+Exit code 0: everything agrees; 1: something does not.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MANIFEST = "manifest.sha256"
+CLOSE = 1e-9
+"""Numbers agree to this, relative; they are sums in another order."""
+BLOCK = 256
+"""Contexts whose similarity to all others is computed at once."""
+
+
+def check_files(folder: Path) -> list[str]:
+    """Compare every file with the manifest.
+
+    Args:
+        folder: of the dossier.
+
+    Returns:
+        What is wrong, a line each.
+    """
+    problems, listed = [], {MANIFEST}
+    try:
+        lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        return [f"{MANIFEST} cannot be read: {error}"]
+    for number, line in enumerate(lines, 1):
+        digest, _, name = line.partition("  ")
+        listed.add(name)
+        file = folder / name
+        if not name or not file.is_file():
+            problems.append(f"{MANIFEST}, line {number}: there is no file {name!r}")
+        elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            problems.append(f"{name} is not the file that {MANIFEST} names")
+    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    return problems + [f"{name} is not named in {MANIFEST}" for name in sorted(there - listed)]
+
+
+def read_contexts(file: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Read a table of contexts.
+
+    Args:
+        file: contexts.csv.
+
+    Returns:
+        Columns by name: "of_a", "unit", "frame", "class_id" as integers; "box" (N, 4), "size" (N, 2), "performance".
+    """
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    column = {name: [row[name] for row in rows] for name in rows[0]}
+
+    def numbers(*names: str) -> np.ndarray[Any, Any]:
+        return np.array([column[name] for name in names], np.float64).T
+
+    return {
+        "of_a": np.array([text == "a" for text in column["set"]]),
+        "unit": np.array(column["unit"], np.int64),
+        "frame": np.array(column["frame"], np.int64),
+        "class_id": np.array(column["class_id"], np.int64),
+        "size": numbers("width", "height").astype(np.int64),
+        "box": numbers("x0", "y0", "x1", "y1"),
+        "performance": numbers("performance")[:, 0],
+    }
+
+
+def pixel_edges(box: np.ndarray[Any, Any], size: np.ndarray[Any, Any], *, whole: bool) -> tuple[int, int, int, int]:
+    """Edges on the pixel grid: rounded, or as the authors' public tool has them.
+
+    Args:
+        box: x0, y0, x1, y1.
+        size: width and height of the picture.
+        whole: as the public tool has them.
+    """
+    if not whole:
+        x0, y0, x1, y1 = (math.floor(value + 0.5) for value in box.tolist())
+        return x0, y0, x1, y1
+    width, height = (int(value) for value in size)
+    x0, y0, x1, y1 = (round(value) for value in box.tolist())
+    x0, y0 = min(max(x0, 0), width - 2), min(max(y0, 0), height - 2)
+    return x0, y0, min(max(x1, x0 + 1), width - 1), min(max(y1, y0 + 1), height - 1)
+
+
+def paint_contexts(
+    table: dict[str, np.ndarray[Any, Any]], rows: np.ndarray[Any, Any], settings: dict[str, Any]
+) -> np.ndarray[Any, Any]:
+    """Paint the patches around some boxes.
+
+    Args:
+        table: all contexts.
+        rows: of the boxes in the middle.
+        settings: "parameters" of result.json.
+
+    Returns:
+        float32 (N, planes x h x w), 0 or 1.
+    """
+    height, width = settings["patch"]
+    classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
+    planes = np.zeros((len(rows), len(classes), height, width), np.float32)
+    whole, factor = settings["integer_boxes"], settings["mask_factor"]
+    edges = [pixel_edges(box, size, whole=whole) for box, size in zip(table["box"], table["size"], strict=True)]
+    of_frame: dict[tuple[bool, int], list[int]] = {}
+    for row, key in enumerate(zip(table["of_a"].tolist(), table["frame"].tolist(), strict=True)):
+        of_frame.setdefault(key, []).append(row)
+    for number, row in enumerate(rows.tolist()):
+        x0, y0, x1, y1 = edges[row]
+        left, top = (x0 + x1 - width) // 2, (y0 + y1 - height) // 2
+        across, down = (int(value) for value in table["size"][row])
+        for other in of_frame[bool(table["of_a"][row]), int(table["frame"][row])]:
+            a0, b0, a1, b1 = edges[other]
+            a0, a1 = max(a0, 0, left) - left, min(a1, across, left + width) - left
+            b0, b1 = max(b0, 0, top) - top, min(b1, down, top + height) - top
+            plane = int(np.searchsorted(classes, table["class_id"][other])) if settings["class_aware"] else 0
+            if a0 < a1 and b0 < b1:
+                planes[number, plane, b0:b1, a0:a1] = 1
+        if factor is not None:
+            kept = np.zeros((height, width), np.float32)
+            rx, ry = factor * (x1 - x0) / 2, factor * (y1 - y0) / 2
+            bottom, right = min(height - 1, int(height / 2 + ry)), min(width - 1, int(width / 2 + rx))
+            kept[max(0, int(height / 2 - ry)) : bottom + 1, max(0, int(width / 2 - rx)) : right + 1] = 1
+            planes[number] *= kept
+    return planes.reshape(len(rows), -1)
+
+
+def similar_contexts(patches: np.ndarray[Any, Any], settings: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+    """Which contexts are alike; counts in float32 are exact up to 2^24 pixels.
+
+    Args:
+        patches: as `paint_contexts` makes them.
+        settings: "parameters" of result.json.
+
+    Returns:
+        For each context the numbers of those that are like it.
+    """
+    theta, area, found = settings["theta"], patches.sum(1, dtype=np.float64), []
+    for begin in range(0, len(patches), BLOCK):
+        both = (patches[begin : begin + BLOCK] @ patches.T).astype(np.float64)
+        union = area[begin : begin + BLOCK, None] + area - both
+        # Two empty patches have a similarity of 0.
+        count, least = np.where(union > 0, both, 0), np.where(union > 0, theta * union, theta)
+        found += [np.flatnonzero(row) for row in (count > least if settings["strict"] else count >= least)]
+    return found
+
+
+def deal_units(settings: dict[str, Any], units: tuple[int, int], permutations: int) -> np.ndarray[Any, Any]:
+    """Deal the units: by column, first as they are, then `permutations` times by chance.
+
+    Args:
+        settings: "parameters" of result.json.
+        units: of A and of B.
+        permutations: how often.
+
+    Returns:
+        int64 (units of A and B, 1 + permutations): the place of each in a random order, or of pairs 0 for A, 1 for B.
+    """
+    random, count = np.random.default_rng([settings["seed"], 0]), sum(units)
+    columns = [np.repeat([0, 1], units) if settings["paired"] else np.arange(count)]
+    for _ in range(permutations):
+        if settings["paired"]:
+            swapped = random.integers(0, 2, units[0])
+            columns.append(np.concatenate([swapped, 1 - swapped]))
+        else:
+            columns.append(random.permutation(count))
+    return np.stack(columns, axis=1)
+
+
+def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], units_a: int, *, paired: bool) -> Any:
+    """Which contexts of a class count for A: of the units that hold the class, A keeps as many as it has.
+
+    Args:
+        order: as `deal_units` makes it.
+        unit: of each context, those of B behind those of A.
+        units_a: of A, of all classes.
+        paired: units are swapped within pairs.
+
+    Returns:
+        bool (contexts, 1 + permutations).
+    """
+    if paired:
+        return order[unit] == 0
+    held, back = np.unique(unit, return_inverse=True)
+    first = int((held < units_a).sum())
+    if not 0 < first < len(held):
+        return np.repeat((held < units_a)[back.reshape(-1), None], order.shape[1], axis=1)
+    return (order[held] <= np.sort(order[held], axis=0)[first - 1])[back.reshape(-1)]
+
+
+def compare_class(
+    table: dict[str, np.ndarray[Any, Any]], rows: np.ndarray[Any, Any], order: np.ndarray[Any, Any],
+    units_a: int, settings: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Algorithm 1 for one class, as it is and for every deal.
+
+    Args:
+        table: all contexts.
+        rows: those of the class, those of A first.
+        order: as `deal_units` makes it.
+        units_a: of A.
+        settings: "parameters" of result.json.
+
+    Returns:
+        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of `rows`.
+    """
+    of_a, performance = table["of_a"][rows], table["performance"][rows]
+    unit = table["unit"][rows] + np.where(of_a, 0, units_a)
+    label = labels_of_class(order, unit, units_a, paired=settings["paired"])
+    total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
+    w1, overlap, least = [], np.zeros(len(rows), bool), settings["min_batch_size"]
+    for context, alike in enumerate(similar_contexts(paint_contexts(table, rows, settings), settings)):
+        near = alike[np.argsort(performance[alike], kind="stable")]
+        for_a = label[near]
+        size_a = for_a.sum(0)
+        size_b = len(near) - size_a
+        counts = label[context] & (size_a >= least) & (size_b >= least)
+        if not counts.any():
+            continue
+        share_a = np.cumsum(for_a, axis=0) / np.maximum(size_a, 1)
+        share_b = np.cumsum(~for_a, axis=0) / np.maximum(size_b, 1)
+        found = (np.abs(share_a - share_b)[:-1] * np.diff(performance[near])[:, None]).sum(0)
+        total += np.where(counts, found, 0)
+        count += counts
+        if counts[0]:
+            w1.append(float(found[0]))
+            overlap[near] = True
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {"w1": w1, "dealt": total / count, "overlap": overlap}
+
+
+def certainty(mean_w1: float, dealt: np.ndarray[Any, Any]) -> dict[str, float | None]:
+    """Floor and p of the deals; those in which nothing was compared count against a difference.
+
+    Args:
+        mean_w1: of the sets as they are.
+        dealt: mean W1 as it is, then of each deal; NaN where nothing was compared.
+    """
+    tries = dealt[1:]
+    defined = tries[~np.isnan(tries)]
+    if not len(tries):
+        return {}
+    larger = int((defined >= dealt[0] * (1 - 1e-12)).sum()) + len(tries) - len(defined)
+    p_value: dict[str, float | None] = {"p_value": (1 + larger) / (1 + len(tries))}
+    if not len(defined):
+        return p_value
+    floor = float(defined.mean())
+    quantile = float(np.quantile(defined, 0.95))
+    return {**p_value, "floor_mean": floor, "floor_q95": quantile, "excess_w1": mean_w1 - floor}
+
+
+def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Compute the numbers of a result again.
+
+    Args:
+        folder: with result.json and contexts.csv.
+
+    Returns:
+        result.json, and by class id, and "overall", the numbers.
+    """
+    said = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    settings, table = said["parameters"], read_contexts(folder / "contexts.csv")
+    units = (said["inputs"]["a"]["units"], said["inputs"]["b"]["units"])
+    order = deal_units(settings, units, said["overall"]["permutations"])
+    classes: dict[str, dict[str, Any]] = {}
+    every_w1: list[float] = []
+    in_overlap: dict[bool, list[Any]] = {True: [], False: []}
+    weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
+    for class_id in np.unique(table["class_id"]).tolist():
+        rows = np.flatnonzero(table["class_id"] == class_id)
+        found = compare_class(table, rows, order, units[0], settings)
+        of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
+        classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found["dealt"])
+        every_w1 += w1
+        in_overlap[True].append(overlap[of_a])
+        in_overlap[False].append(overlap[~of_a])
+        # Together, each class weighs in every deal what it weighs in the truth.
+        defined = ~np.isnan(found["dealt"])
+        weight = weight + len(w1) * defined
+        weighted = weighted + len(w1) * np.where(defined, found["dealt"], 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        dealt = weighted / weight
+    both = [np.concatenate(in_overlap[side]) for side in (True, False)]
+    classes["overall"] = numbers_of(every_w1, both[0], both[1], dealt)
+    return said, classes
+
+
+def numbers_of(w1: list[float], overlap_a: Any, overlap_b: Any, dealt: Any) -> dict[str, Any]:
+    """The numbers of one class, or of all together, by their names in result.json.
+
+    Args:
+        w1: of the compared contexts.
+        overlap_a, overlap_b: bool, of all contexts of each set.
+        dealt: see `certainty`.
+    """
+    numbers: dict[str, Any] = {
+        "n_a": len(overlap_a), "n_b": len(overlap_b), "compared": len(w1),
+        "mean_w1": float(np.mean(w1)) if w1 else None,
+        "overlap_a": float(overlap_a.mean()) if len(overlap_a) else None,
+        "overlap_b": float(overlap_b.mean()) if len(overlap_b) else None,
+    }  # fmt: skip
+    return {**numbers, **(certainty(numbers["mean_w1"], dealt) if w1 else {})}
+
+
+def agree(said: Any, found: Any) -> bool:
+    """Whether two numbers, or both missing, are the same but for rounding.
+
+    Args:
+        said: in result.json.
+        found: computed here.
+    """
+    if said is None or found is None:
+        return said is None and found is None
+    return bool(abs(said - found) <= CLOSE * max(1.0, abs(said)))
+
+
+def number(value: float | None) -> str:
+    """A number for people.
+
+    Args:
+        value: the number, None where there is none.
+    """
+    return "none" if value is None else f"{value:.6g}"
+
+
+def main() -> int:
+    """Check a dossier, and print what was found."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
+    problems = check_files(folder)
+    for line in problems:
+        print(f"WRONG: {line}")
+    if problems:
+        print("the files are not those of the dossier; nothing was computed")
+        return 1
+    print("every file is the one that manifest.sha256 names")
+    wrong = 0
+    for result in sorted((folder / "results").iterdir()):
+        said, classes = recompute(result)
+        for key, found in classes.items():
+            entry = said["overall"] if key == "overall" else said["by_class"].get(key, {})
+            name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
+            differs = [field for field, value in found.items() if not agree(entry.get(field), value)]
+            wrong += len(differs)
+            for field in differs:
+                print(f"WRONG: {result.name}, {name}: {field} is {found[field]}, not {entry.get(field)}")
+            main_ones = [field for field in ("mean_w1", "overlap_a", "overlap_b", "p_value") if field in found]
+            shown = ", ".join(f"{field} {number(found[field])}" for field in main_ones)
+            verdict = "differs" if differs else "as the result says"
+            print(f"{result.name}, {name}: {shown}: {verdict}")
+    print("everything agrees" if not wrong else f"{wrong} numbers differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""A dossier: a script without simjudge finds the same numbers, and every byte that is not as it was."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from simjudge.commands.app import app
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
+from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.reports.dossier import certify, is_dossier
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import compare_sets
+
+SETTINGS = {
+    "as it is": {},
+    "paired": {"paired": True},
+    "class blind": {"class_blind": True},
+    "mask factor": {"mask_factor": 1.5},
+    "public tool": {"preset": "cpd"},
+    "few similar": {"theta": 0.95, "seed": 7},
+    "no permutations": {"permutations": 0, "bootstrap": 0},
+    "one class": {"classes": ["red"]},
+}
+
+
+def pictures(name, seed, frames=24):
+    """Boxes of two classes on a few places, so that contexts are alike; seed 1 is found less well."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for frame in range(frames):
+        for place, kind in enumerate(rng.integers(1, 3, rng.integers(1, 4)).tolist()):
+            rows.append((frame, kind, 40.0 + 60 * place + rng.integers(-2, 3), 50.5 + rng.integers(-2, 3)))
+    box = np.array([(x, y, x + 30, y + 24) for _, _, x, y in rows])
+    shift = np.abs(rng.normal(0, 2 + 4 * seed, len(rows)))[:, None] * [1, 0, 1, 0]
+    frame, kind = ([row[i] for row in rows] for i in range(2))
+    found = rng.random(len(rows)) < 0.9
+    predictions = Predictions.build(np.array(frame)[found], np.array(kind)[found], (box + shift)[found],
+                                    np.full(int(found.sum()), 0.9))  # fmt: skip
+    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box), predictions,
+                          class_names={1: "red", 2: "blue"}, independent=True)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    for name, seed in (("real", 0), ("sim", 1)):
+        write_plain_json(pictures(name, seed), folder / f"{name}.json")
+    return folder
+
+
+def compared(files, out, **given):
+    settings = CompareSettings(**({"permutations": 60, "bootstrap": 20} | given))
+    compare_sets(files / "real.json", files / "sim.json", settings).save(out)
+    return out
+
+
+def check(folder, *arguments):
+    """Run the script with nothing of simjudge in reach."""
+    bare = "import sys; sys.modules['simjudge'] = None; import runpy; sys.argv = sys.argv[1:];"
+    bare += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    return subprocess.run([sys.executable, "-c", bare, str(folder / "verify.py"), *arguments],
+                          capture_output=True, text=True, check=False, cwd=os.sep)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", SETTINGS)
+def test_the_script_finds_the_same_numbers(files, tmp_path, way):
+    given = dict(SETTINGS[way])
+    result = compared(files, tmp_path / "r", **given)
+    found = certify([result], tmp_path / "dossier")
+    assert found.losses.lines() == []
+    done = check(tmp_path / "dossier")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads((result / "result.json").read_text())
+    held = [each for each in said["by_class"].values() if each["n_a"] + each["n_b"]]
+    assert done.stdout.count("as the result says") == 1 + len(held)
+    assert f"mean_w1 {said['overall']['mean_w1']:.6g}" in done.stdout
+    if said["overall"]["p_value"] is not None:
+        assert f"p_value {said['overall']['p_value']:.6g}" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def dossier(files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    certify([compared(files, folder / "first"), compared(files, folder / "second", seed=3)], folder / "dossier")
+    return folder / "dossier"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["index.html", "dossier.json", "manifest.sha256", "results/first/result.json", "results/second/contexts.csv"],
+)
+@pytest.mark.parametrize("place", [0.01, 0.5, 0.99])
+def test_a_flipped_byte_is_found(dossier, name, place):
+    file = dossier / name
+    before = file.read_bytes()
+    content = bytearray(before)
+    content[int(place * len(content))] ^= 1
+    file.write_bytes(content)
+    try:
+        done = check(dossier)
+    finally:
+        file.write_bytes(before)
+    assert done.returncode == 1
+    assert name in done.stdout
+    assert check(dossier).returncode == 0
+
+
+@pytest.mark.parametrize("change", ["taken away", "added"])
+def test_files_that_are_missing_or_new_are_found(dossier, change):
+    file = dossier / "results/first/contexts.csv" if change == "taken away" else dossier / "results/first/more.csv"
+    before = file.read_bytes() if file.exists() else None
+    file.unlink() if before else file.write_text("x")
+    done = check(dossier)
+    file.write_bytes(before) if before else file.unlink()
+    assert done.returncode == 1
+    assert file.name in done.stdout
+
+
+def test_numbers_that_do_not_come_from_the_boxes_are_found(files, tmp_path):
+    """Even where whoever changed them wrote a new manifest."""
+    from simjudge.reports.dossier import write_manifest  # noqa: PLC0415
+
+    certify([compared(files, tmp_path / "r")], tmp_path / "dossier")
+    file = tmp_path / "dossier/results/r/result.json"
+    said = json.loads(file.read_text())
+    said["overall"]["mean_w1"] += 1e-6
+    file.write_text(json.dumps(said))
+    (tmp_path / "dossier/manifest.sha256").unlink()
+    write_manifest(tmp_path / "dossier")
+    done = check(tmp_path / "dossier")
+    assert done.returncode == 1
+    assert "all classes: mean_w1 is" in done.stdout
+
+
+def test_the_page_says_what_was_compared_and_what_it_is_no_evidence_for(dossier):
+    page = (dossier / "index.html").read_text()
+    facts = json.loads((dossier / "dossier.json").read_text())
+    for each in facts["results"]:
+        assert each["name"] in page
+        for given in each["inputs"]:
+            assert given["sha256"] in page
+            assert given["now"] == "unchanged"
+    assert "no statement of conformity" in page
+    assert facts["libraries"]["numpy"] == np.__version__
+
+
+def test_inputs_that_have_changed_are_said(files, tmp_path):
+    own = tmp_path / "sets"
+    own.mkdir()
+    for name in ("real", "sim"):
+        (own / f"{name}.json").write_bytes((files / f"{name}.json").read_bytes())
+    result = compared(own, tmp_path / "r")
+    (own / "sim.json").write_text((own / "sim.json").read_text() + "\n")
+    done = CliRunner().invoke(app, ["certify", str(result), "--out", str(tmp_path / "dossier")])
+    assert done.exit_code == 3, done.output
+    assert "inputs that have changed since they were compared" in done.output
+    assert "changed since" in (tmp_path / "dossier/index.html").read_text()
+    assert check(tmp_path / "dossier").returncode == 0  # the numbers are those of the files as they were
+
+
+def test_results_that_cannot_be_computed_again_are_refused(files, tmp_path):
+    result = compared(files, tmp_path / "r")
+    said = json.loads((result / "result.json").read_text())
+    for change, words in [
+        ({"painted": "masks"}, "compare with --masks ignore"),
+        ({"sensor": "lidar"}, "compares lidar"),
+        ({"certainty": "not yet"}, "was not found yet"),
+    ]:
+        (result / "result.json").write_text(json.dumps(said | {"parameters": said["parameters"] | change}))
+        with pytest.raises(SimjudgeError, match=words):
+            certify([result], tmp_path / "dossier")
+        assert not (tmp_path / "dossier").exists()
+
+
+def test_only_a_dossier_is_replaced(files, tmp_path):
+    result = compared(files, tmp_path / "r")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").write_text("x")
+    with pytest.raises(SimjudgeError):
+        certify([result], other)
+    assert (other / "mine.txt").exists()
+    first = certify([result], tmp_path / "dossier")
+    assert is_dossier(tmp_path / "dossier")
+    assert certify([result], tmp_path / "dossier").digest == first.digest

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.doctor.diagnosis import Diagnosis as Diagnosis
     from simjudge.studies.doctor.doctor import diagnose as diagnose
+    from simjudge.studies.doctor.live_diagnosis import diagnose_graph as diagnose_graph
     from simjudge.studies.explain.explain_settings import ExplainSettings as ExplainSettings
     from simjudge.studies.explain.explanation import Explanation as Explanation
     from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
@@ -135,6 +136,7 @@ _HOMES = {
     "detect_clouds": "simjudge.perception.clouds.cloud_detection",
     "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",
     "diagnose": "simjudge.studies.doctor.doctor",
+    "diagnose_graph": "simjudge.studies.doctor.live_diagnosis",
     "drive": "simjudge.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
     "explain": "simjudge.reports.explanation_page",

@@ -204,7 +204,7 @@ def choose_source(
         SimjudgeError: no form is there, or several topics would do.
         UsageError: the named topic is not there, or of none of the simulator's forms.
     """
-    forms = _forms(simulator)
+    forms = simulator_forms(simulator)
     if label_topic is not None:
         topic = label_topic if label_topic in types else "/" + label_topic.lstrip("/")
         if topic not in types:
@@ -247,8 +247,12 @@ def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers
     )  # fmt: skip
 
 
-def _forms(simulator: SimulatorFile) -> list[tuple[LabelFields, tuple[str, ...]]]:
-    """The simulator's forms of ground truth with their message types, the most exact first."""
+def simulator_forms(simulator: SimulatorFile) -> list[tuple[LabelFields, tuple[str, ...]]]:
+    """The simulator's forms of ground truth with their message types, the most exact first.
+
+    Args:
+        simulator: how it says what is in its images.
+    """
     forms: list[tuple[LabelFields | None, tuple[str, ...]]] = [
         (simulator.pictures, PICTURES), (simulator.solids, SOLIDS), (simulator.boxes, BOXES)
     ]  # fmt: skip
@@ -273,7 +277,7 @@ def _photographs(
 ) -> FrameSet:
     """The recording's images and detections, upright and without labels."""
     hidden = {label}
-    for fields, kinds in _forms(simulator):
+    for fields, kinds in simulator_forms(simulator):
         hidden |= {topic for topic, kind in types.items() if kind in kinds and fnmatchcase(topic, fields.topic)}
     hidden |= {topic for topic, kind in types.items() if kind == LABELS}
     frames = read_recording(

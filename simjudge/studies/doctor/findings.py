@@ -24,6 +24,7 @@ MOUNT, OPTICAL = "camera on the body", "optical frame"
 CALIBRATION, CALIBRATED_SIZE, CENTRE, DISTORTION, CONSTANT = (
     "calibration", "calibration fits the images", "principal point", "distortion model", "calibration stays",
 )  # fmt: skip
+SIMULATOR_LABELS = "labels of a simulator"
 LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT = (
     "labels", "labels fit the images", "predictions", "predictions fit the images",
 )  # fmt: skip

@@ -106,7 +106,7 @@ def _listen(folder: Path, seconds: float) -> dict[str, Any]:
 
 def _diagnose(path: Path, topics: list[GraphTopic], survey: RecordingSurvey, image_topic: str | None) -> Diagnosis:
     """The diagnosis of what was recorded, and of the graph; the recording has the name that a person gives it."""
-    found = diagnose_recording(path, image_topic)
+    found = diagnose_recording(path, image_topic, live=True)
     findings = [*check_graph(topics, survey, looked_at_camera(survey, image_topic)), *found.findings]
     named = [_renamed(each, str(path)) for each in findings]
     notes = [each.replace(f"{path}: ", "").replace(str(path), RECORDED) for each in found.notes]

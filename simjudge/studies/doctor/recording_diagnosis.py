@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.capture.simulators.found_simulators import find_simulator_labels, label_pictures
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.format_support.format import Topics
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS
@@ -32,6 +33,7 @@ from simjudge.studies.doctor.findings import (
 from simjudge.studies.doctor.frame_checks import check_frames
 from simjudge.studies.doctor.label_checks import check_clouds, check_labels
 from simjudge.studies.doctor.questions import answer_questions
+from simjudge.studies.doctor.simulator_checks import check_simulators, types_with_messages
 from simjudge.studies.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds, survey_recording
 
 _INPUTS = (
@@ -41,12 +43,13 @@ _INPUTS = (
 """Message types by which cars are driven."""
 
 
-def diagnose_recording(path: Path, image_topic: str | None) -> Diagnosis:
+def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = False) -> Diagnosis:
     """Look at a recording.
 
     Args:
         path: of the recording.
         image_topic: the images to look at, or a camera's name; None: the first camera's.
+        live: whether the messages are those of a running graph, to which nodes can be added.
 
     Raises:
         SimjudgeError: it cannot be read, or has no such images.
@@ -69,6 +72,12 @@ def diagnose_recording(path: Path, image_topic: str | None) -> Diagnosis:
         *check_calibration(survey, camera, chosen, pictures),
         *check_labels(path, frames, trouble, _tolerance(survey, camera)), *_clouds(path, recording), _input(survey),
     ]  # fmt: skip
+    simulators = find_simulator_labels(types_with_messages(survey))
+    beside = None if not live else {
+        "images": "" if camera is None else camera.name,
+        "camera_info": "" if chosen is None else chosen.camera_info or "",
+    }  # fmt: skip
+    findings = check_simulators(path, simulators, findings, beside)
     span = recording.span()
     seconds = 0.0 if span is None else (span[1] - span[0]) / 1e9
     kind = f"recording, {seconds:.1f} s, {len(survey.topics)} topics"
@@ -92,7 +101,10 @@ def _camera(
     survey: RecordingSurvey, image_topic: str | None, notes: list[str]
 ) -> tuple[TopicSurvey | None, FrameTopics | None, str]:
     """The pictures that are looked at, the topics that belong to them, and why there are none."""
-    types = {topic.name: topic.type for topic in survey.topics.values() if topic.received}
+    types = types_with_messages(survey)
+    if image_topic is None:
+        labels = label_pictures(find_simulator_labels(types), types)
+        types = {topic: kind for topic, kind in types.items() if topic not in labels}
     where = str(survey.recording.path)
     named = image_topic
     cameras = camera_topics(types)

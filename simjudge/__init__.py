@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from simjudge.reports.comparison_result import sweep as sweep
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
+    from simjudge.reports.cover_page import cover as cover
     from simjudge.reports.drive_comparison import DriveComparisonResult as DriveComparisonResult
     from simjudge.reports.drive_comparison import compare_drives as compare_drives
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from simjudge.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
+    from simjudge.studies.cover.cover_result import CoverResult as CoverResult
+    from simjudge.studies.cover.cover_settings import CoverSettings as CoverSettings
     from simjudge.studies.doctor.diagnosis import Diagnosis as Diagnosis
     from simjudge.studies.doctor.doctor import diagnose as diagnose
     from simjudge.studies.doctor.live_diagnosis import diagnose_graph as diagnose_graph
@@ -98,6 +101,8 @@ _HOMES = {
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.reports.comparison_result",
     "Contents": "simjudge.reports.contents",
+    "CoverResult": "simjudge.studies.cover.cover_result",
+    "CoverSettings": "simjudge.studies.cover.cover_settings",
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
     "Diagnosis": "simjudge.studies.doctor.diagnosis",
@@ -132,6 +137,7 @@ _HOMES = {
     "compare_engines": "simjudge.reports.engine_comparison",
     "compare_objects": "simjudge.reports.object_comparison",
     "convert": "simjudge.data.conversion",
+    "cover": "simjudge.reports.cover_page",
     "detect": "simjudge.perception.detection",
     "detect_clouds": "simjudge.perception.clouds.cloud_detection",
     "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",

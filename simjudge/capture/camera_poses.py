@@ -26,6 +26,12 @@ from simjudge.sensors.camera.shutter import SECOND, frame_stamp_offset
 MOST_FRAMES = 1_000_000
 """Frames of one rendering at most."""
 
+CLEARANCE = 0.12
+"""Least distance between a random camera and any thing, metres."""
+HEIGHTS = (0.7, 1.4)
+"""Least and largest height of a random camera, as factors of its mount's height."""
+TILT = (math.radians(3), math.radians(1.5))
+"""Standard deviations of a random camera's pitch and roll, radians."""
 _PATH_STEP = 20_000_000
 """Nanoseconds between the poses of a course's path."""
 _PARTS = ("position", "orientation")
@@ -96,11 +102,11 @@ class RandomPoses:
     mount: Pose
     field: float
     seed: int = 0
-    heights: tuple[float, float] = (0.7, 1.4)
-    tilt: tuple[float, float] = (math.radians(3), math.radians(1.5))
+    heights: tuple[float, float] = HEIGHTS
+    tilt: tuple[float, float] = TILT
     distances: tuple[float, float] = (0.5, 6.0)
     aimed: float = 0.85
-    clearance: float = 0.12
+    clearance: float = CLEARANCE
 
     def __post_init__(self) -> None:
         """Check that there are frames, and a camera above the floor."""
@@ -140,7 +146,7 @@ class RandomPoses:
         bodies = {**engine.poses(), **scripted}
         for _ in range(_TRIES):
             body = self._draw(random, engine, scripted)
-            if body is not None and self._is_free(body.position, engine, bodies):
+            if body is not None and is_free_position(body.position, engine, bodies, self.clearance):
                 return [body.optical_frame()] * len(stamps)
         raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
 
@@ -168,14 +174,6 @@ class RandomPoses:
         inside = x0 <= x <= x1 and y0 <= y <= y1
         height += Ground.of(scene.things).height(x, y)
         return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
-
-    def _is_free(self, position: tuple[float, float, float], engine: Engine, bodies: Poses) -> bool:
-        """Whether nothing is too near, and faces are seen from outside: from within a thing all look away."""
-        hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
-        hit = hits.thing >= 0
-        behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
-        near = min(self.clearance, _HEIGHT_CLEARANCE * position[2])
-        return bool(hits.distance.min() >= near and np.count_nonzero(behind) <= np.count_nonzero(hit) / 2)
 
 
 @dataclass(frozen=True)
@@ -367,6 +365,25 @@ class CarriedPoses:
     def path(self) -> Trajectory | None:
         """Poses of the body."""
         return self.first.path()
+
+
+def is_free_position(
+    position: tuple[float, float, float], engine: Engine, bodies: Poses, clearance: float = CLEARANCE
+) -> bool:
+    """Tell whether a camera may stand somewhere: nothing is too near, and it is within no thing.
+
+    Args:
+        position: x, y, z in the world, metres.
+        engine: has the scene.
+        bodies: poses of what moves.
+        clearance: least distance to any thing, metres; the floor may be nearer.
+    """
+    hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
+    hit = hits.thing >= 0
+    # Faces are seen from outside: from within a thing all look away.
+    behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
+    near = min(clearance, _HEIGHT_CLEARANCE * position[2])
+    return bool(hits.distance.min() >= near and np.count_nonzero(behind) <= np.count_nonzero(hit) / 2)
 
 
 def _ball(count: int) -> FloatArray:

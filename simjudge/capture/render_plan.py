@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class RenderPlan:
         name: of the camera, with which its topics begin.
         baseline: metres from the first camera of a stereo pair to this one; 0 for all others.
         label_images: whether the class and the instance of each pixel are kept too.
+        scene_seeds: the scene's seed for each frame, those of one placement in a row; empty: one for each of
+            `placements`, drawn from `seed`.
     """
 
     scene: str | Path
@@ -55,11 +58,14 @@ class RenderPlan:
     name: str = CAMERA
     baseline: float = 0.0
     label_images: bool = False
+    scene_seeds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that there are frames for all placements."""
         if not 1 <= self.placements <= len(self):
             raise UsageError(f"{self.placements} placements for {len(self)} frames: 1 to {len(self)} are needed")
+        if self.scene_seeds and len(self.scene_seeds) != len(self):
+            raise UsageError(f"{len(self.scene_seeds)} seeds of the scene for {len(self)} frames")
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -86,6 +92,8 @@ class RenderPlan:
         Args:
             index: index of the frame.
         """
+        if self.scene_seeds:
+            return self._seeds.index(self.scene_seeds[index])
         return index * self.placements // len(self)
 
     def scene_seed(self, placement: int) -> int:
@@ -94,9 +102,25 @@ class RenderPlan:
         Args:
             placement: number of the placement, from 0.
         """
-        if self.placements == 1:
-            return self.seed
-        return int(np.random.SeedSequence((self.seed, placement)).generate_state(1)[0])
+        if self.scene_seeds:
+            return self._seeds[placement]
+        return placement_seed(self.seed, placement, self.placements)
+
+    @cached_property
+    def _seeds(self) -> tuple[int, ...]:
+        """The seeds that were given, each once, in their order."""
+        return tuple(dict.fromkeys(self.scene_seeds))
+
+
+def placement_seed(seed: int, placement: int, placements: int) -> int:
+    """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it.
+
+    Args:
+        seed: of the rendering.
+        placement: number of the placement, from 0.
+        placements: how many there are.
+    """
+    return seed if placements == 1 else int(np.random.SeedSequence((seed, placement)).generate_state(1)[0])
 
 
 class PlacedScene:
@@ -175,6 +199,8 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
     }
     if plan.label_images:
         about["label_images"] = True
+    if plan.scene_seeds:
+        about["scene_seeds"] = hash_value(plan.scene_seeds)
     if plan.sensors:
         about["sensors"] = {"names": [spec.name for spec in plan.sensors], "sha256": hash_value(plan.sensors)}
     return about

@@ -139,24 +139,68 @@ def render(  # noqa: PLR0913 - the options of the command
     plan = RenderPlan(
         scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images
     )
-    plans = _plans(plan, cameras)
+    return render_plans(
+        _plans(plan, cameras),
+        target,
+        rig=bool(cameras),
+        valid=valid,
+        test=test,
+        jobs=jobs,
+        losses=losses,
+        log=log,
+        progress=progress,
+    )
+
+
+def render_plans(  # noqa: PLR0913 - the options of the command
+    plans: Sequence[RenderPlan],
+    out: str | Path,
+    *,
+    rig: bool = False,
+    valid: float = 0.0,
+    test: float = 0.0,
+    jobs: int = 1,
+    losses: Losses | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> RenderResult:
+    """Render what is planned: see `render`.
+
+    Args:
+        plans: one; for a rig, one for each of its cameras, with the same poses and placements.
+        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
+        rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
+        valid: share of a data set for validation, 0 to 0.9.
+        test: share of a data set that training never sees, 0 to 0.9.
+        jobs: processes that render side by side.
+        losses: what was left out before; it grows.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: the shares leave nothing to train on.
+        SimjudgeError: something cannot be read or written, or `out` exists.
+    """
+    target, losses = output_path(Path(out)), Losses() if losses is None else losses
+    check_output(target)
+    plan = plans[0]
     jobs = _possible_jobs(jobs, plans, log)
     sides = assign_sides(plan, valid, test)
     objects, stores = 0, []
     with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
-        about = describe_rendering(plans[0], placed.engine)
-        if cameras:
+        about = describe_rendering(plan, placed.engine)
+        if rig:
             about["cameras"] = {each.name: describe_rendering(each, placed.engine)["camera"] for each in plans}
         for each in plans:
-            kept = target if not cameras else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
+            kept = target if not rig else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
             store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
             stack.enter_context(store.kept_if_stopped(len(each), log))
-            with progress(f"rendering {each.name}" if cameras else "rendering") as advance:
+            with progress(f"rendering {each.name}" if rig else "rendering") as advance:
                 render_missing(each, placed, store, jobs, advance)
             objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
             stores.append(store)
         others = list(zip(plans, stores, strict=True))[1:]
-        losses.extend(write_rendering(plans[0], placed, stores[0], target, about, sides, others))
+        losses.extend(write_rendering(plan, placed, stores[0], target, about, sides, others))
     for store in stores:
         store.remove()
     return RenderResult(target, render_record_path(target), len(plan) * len(plans), objects, losses)

@@ -19,6 +19,7 @@ from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 OTHERS = {
     "detect": ["--model=x.onnx"],
+    "cover": ["--scene=lab", "--camera=plain"],
     "drive": ["--camera=plain"],
     "replay": ["--scene=lab", "--camera=plain"],
 }
@@ -45,7 +46,7 @@ def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
         required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
         places = {"convert": 2, "filter": 2, "join": 2, "compare": 2, "objects": 2, "sweep": 2, "plan": 2,
                   "explain": 2, "fit": 2}  # fmt: skip
-        outs = {"compare", "compare-drives", "explain", "fit", "objects", "sweep", "detect", "train", "split",
+        outs = {"compare", "compare-drives", "cover", "explain", "fit", "objects", "sweep", "detect", "train", "split",
                 "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar",
                 "calibrate noise"}  # fmt: skip
         arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])

@@ -1,0 +1,30 @@
+"""What is said of a coverage search, in sentences."""
+
+from __future__ import annotations
+
+from simjudge.studies.cover.cover_result import CoverResult
+
+
+def cover_sentences(found: CoverResult) -> list[str]:
+    """Say how much the pictures cover, beside random ones, and what stays uncovered.
+
+    Args:
+        found: the result.
+    """
+    before, after = float(found.curve.overlap[0]), float(found.curve.overlap[-1])
+    lines = [
+        f"O_A rises from {before:.3f} to {after:.3f} with {_pictures(found.count)}",
+        f"with {_pictures(len(found.random.overlap) - 1)} at random, O_A would be {found.random.overlap[-1]:.3f}",
+    ]
+    if not found.count:
+        lines = [f"O_A is {before:.3f}; no picture of this scene that was tried covers more"]
+    elif found.same_labels == found.count:
+        lines.append("every picture has exactly the labels that were predicted")
+    else:
+        lines.append(f"{found.count - found.same_labels} of {found.count} pictures have other labels than predicted")
+    lines += [f"{number} contexts stay uncovered: {reason}" for reason, number in found.reasons().items()]
+    return lines
+
+
+def _pictures(count: int) -> str:
+    return f"{count} new picture" + ("" if count == 1 else "s")

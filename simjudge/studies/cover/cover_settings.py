@@ -1,0 +1,54 @@
+"""The settings of a coverage search (see `simjudge.core.settings`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simjudge.context.method import Method, patch_size, patch_text
+from simjudge.core.settings import Settings, TextForm, setting
+
+if TYPE_CHECKING:
+    from simjudge.capture.label_rules import Labelling
+
+_PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverSettings(Settings):
+    """The settings of a coverage search.
+
+    Attributes:
+        theta, patch: as in `Method`.
+        seed: seed of placements, poses and noise.
+        scenes: placements of the scene's random things that are searched.
+        tries: random poses whose labels are looked at, in all placements together.
+        refinements: poses tried for each context that the random poses do not resemble, in each placement.
+        min_size, min_visible: as in `Labelling`.
+        jobs: processes that render side by side.
+    """
+
+    theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1)
+    patch: tuple[int, int] = setting((120, 120), "Size of the patch, height x width.", unit="px", form=_PATCH)
+    seed: int = setting(0, "Seed of placements, poses and noise.", low=0)
+    scenes: int = setting(1, "Placements of the scene's random things to search.", low=1, high=10_000)
+    tries: int = setting(1000, "Random poses whose labels are looked at.", low=1, high=1_000_000)
+    refinements: int = setting(
+        3000, "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.", low=0,
+        high=1_000_000,
+    )  # fmt: skip
+    min_size: float = setting(5.0, "Smaller things are not labelled.", unit="px", low=0, high=100_000)
+    min_visible: float = setting(0.25, "Things seen by a smaller share are not labelled.", low=0, high=1)
+    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024)
+
+    @property
+    def method(self) -> Method:
+        """Patch and threshold."""
+        return Method(theta=self.theta, patch=self.patch, paint_masks=False)
+
+    @property
+    def labelling(self) -> Labelling:
+        """Which objects are labelled."""
+        from simjudge.capture.label_rules import Labelling  # noqa: PLC0415 - compiles its loops
+
+        return Labelling(self.min_size, self.min_visible)

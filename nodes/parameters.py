@@ -44,6 +44,7 @@ class Parameter:
         required: the default stands for "not given", and must be replaced.
         kind: bool, int, float or str; None for the default's type.
         optional: "not given" is possible; its value is None.
+        at_rest: may be set while a node with a life cycle is unconfigured; the node refuses it else, and says why.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Parameter:
     required: bool = False
     kind: type | None = None
     optional: bool = False
+    at_rest: bool = False
 
     @classmethod
     def of(cls, row: Setting) -> Parameter:
@@ -113,10 +115,12 @@ class Parameter:
 
     def descriptor(self) -> ParameterDescriptor:
         """What `ros2 param describe` shows."""
-        out = ParameterDescriptor(name=self.name, type=self.type.value, read_only=not self.changeable)
+        out = ParameterDescriptor(name=self.name, type=self.type.value, read_only=not (self.changeable or self.at_rest))
         out.description = self.description
         said = [f"one of {', '.join(self.choices)}"] if self.choices else []
-        said += [] if self.changeable else ["read-only: give it when the node starts"]
+        if not self.changeable:
+            rest = "give it when the node starts, or while it is unconfigured (ros2 lifecycle)"
+            said.append(rest if self.at_rest else "read-only: give it when the node starts")
         out.additional_constraints = "; ".join(said)
         if self.low is not None or self.high is not None:
             low = -math.inf if self.low is None else self.low

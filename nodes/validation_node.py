@@ -19,7 +19,7 @@ from .managed import ManagedNode
 from .runtime import run_node
 from .validation_live import LiveValidation
 from .validation_output import ValidationOutput
-from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live
+from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
 from .worker import WorkAbandonedError, Worker
 
 _PATIENCE = 10.0
@@ -64,12 +64,17 @@ class ValidationNode(ManagedNode):
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Follow the parameter `summary_period`.
+        """Follow the parameter `summary_period`; what counts for a whole comparison waits for the next one.
 
         Args:
             name: of the parameter.
             value: the new one.
+
+        Raises:
+            SimjudgeError: the parameter is read when the node is configured, and it is.
         """
+        if not self.unconfigured:
+            refuse_while_configured(name, self.get_fully_qualified_name())
         if name == "summary_period" and self._live is not None:
             self._live.set_summary_period(value)
 

@@ -16,8 +16,32 @@ from simjudge.studies.live.stream_matching import MatchingLimits
 
 from .parameters import ParameterValues, settings_parameters
 
-VALIDATION_PARAMETERS = (*settings_parameters(ValidationSettings), *settings_parameters(CompareSettings))
-"""The parameters of the validation node."""
+_ALL = (*settings_parameters(ValidationSettings), *settings_parameters(CompareSettings))
+VALIDATION_PARAMETERS = tuple(
+    replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL
+)  # fmt: skip
+"""The parameters of the validation node: what `configure` reads may change while the node is unconfigured."""
+_AT_REST = frozenset(row.name for row in VALIDATION_PARAMETERS if row.at_rest)
+
+
+def refuse_while_configured(name: str, node: str) -> None:
+    """Refuse a new value of what counts for a whole comparison.
+
+    Args:
+        name: of the parameter.
+        node: the full name of the node, for the commands that mend it.
+
+    Raises:
+        SimjudgeError: the parameter counts from the first frame of a comparison.
+    """
+    if name in _AT_REST:
+        raise SimjudgeError(
+            f"{name} is read when {node} is configured: all frames of a result are compared by the same rules. To begin"
+            f" a new result with another value: ros2 lifecycle set {node} deactivate;"
+            f" ros2 lifecycle set {node} cleanup;"
+            f" ros2 param set {node} {name} VALUE; ros2 lifecycle set {node} configure; ros2 lifecycle set {node}"
+            " activate. The result so far is written at cleanup; another out keeps it"
+        )
 
 
 def is_live(settings: ParameterValues) -> bool:

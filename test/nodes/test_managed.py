@@ -22,6 +22,9 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
+from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
+from simjudge.studies.comparison import compare_sets  # noqa: E402
+
 ROOT = Path(__file__).parents[2]
 RED = "cones_red_green"
 STEPS = {
@@ -146,6 +149,38 @@ def test_a_judge_keeps_its_frames_while_inactive_and_cleanup_writes_the_result(g
     result = json.loads((out / "result.json").read_text())
     assert result["inputs"]["b"]["frames"] == 40
     assert lead("validation_node", "configure"), graph.output(judge)
+    assert graph.stop(judge, signal.SIGTERM) == 0, graph.output(judge)
+
+
+def test_theta_and_min_score_change_between_two_results_and_are_refused_within_one(graph, lead, tmp_path):
+    bag, first, second = ROOT / "bags/sim.mcap", tmp_path / "first", tmp_path / "second"
+    rules = {"model": RED, "patch": "60x60", "bootstrap": 0, "permutations": 0}
+    judge = graph.start(
+        "validation_node", a=bag, b=bag, **rules, both_directions=False, report=False, out=first, autostart=False,
+    )  # fmt: skip
+
+    def give(**values):
+        request = SetParameters.Request()
+        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        return graph.call(SetParameters, "/validation_node/set_parameters", request).results
+
+    assert lead("validation_node", "configure", "activate"), graph.output(judge)
+    assert graph.until((first / "result.json").exists), graph.output(judge)
+    for refused in give(theta=0.6, min_score=0.7, autostart=True)[:2]:
+        assert not refused.successful
+        assert "all frames of a result are compared by the same rules" in refused.reason
+        assert "ros2 lifecycle set /validation_node cleanup; ros2 param set /validation_node" in refused.reason
+    assert lead("validation_node", "deactivate", "cleanup"), graph.output(judge)
+    taken = give(theta=0.6, min_score=0.7, out=str(second))
+    assert [each.successful for each in taken] == [True] * 3, taken
+    assert lead("validation_node", "configure", "activate"), graph.output(judge)
+    assert graph.until((second / "result.json").exists), graph.output(judge)
+    made = [json.loads((folder / "result.json").read_text()) for folder in (first, second)]
+    assert made[1]["parameters"]["theta"] == 0.6
+    settings = CompareSettings(**rules, theta=0.6, min_score=0.7)
+    numbers = compare_sets(bag, bag, settings).result.numbers
+    assert made[1]["overall"]["mean_performance_a"] == numbers["overall"]["mean_performance_a"]
+    assert made[1]["overall"] != made[0]["overall"]
     assert graph.stop(judge, signal.SIGTERM) == 0, graph.output(judge)
 
 

@@ -17,6 +17,7 @@ from .diagnostics import OK, TaskState
 from .headers import make_header
 from .managed import ManagedNode
 from .runtime import run_node
+from .validation_drives import DriveValidation
 from .validation_live import LiveValidation
 from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
@@ -29,7 +30,7 @@ _WAKE = 0.05
 
 
 class ValidationNode(ManagedNode):
-    """Contextualized performance of two sets, or of live streams against a reference set."""
+    """Contextualized performance of two sets, of live streams against a reference set, or of a drive against others."""
 
     NAME = "validation_node"
     INTERFACE = NODES["validation_node"]
@@ -43,7 +44,7 @@ class ValidationNode(ManagedNode):
         """
         super().__init__()
         self._worker: Worker | None = None
-        self._live: LiveValidation | None = None
+        self._live: LiveValidation | DriveValidation | None = None
         self._error: Exception | None = None
         self._state = ""
 
@@ -58,7 +59,8 @@ class ValidationNode(ManagedNode):
         self._compared_with = compare_settings(self.settings)
         self._worker, self._error, self._state = Worker(self._failed), None, ""
         if live:
-            self._live = LiveValidation(self, self._output, self._worker)
+            kind = DriveValidation if self.settings["reference_drives"] else LiveValidation
+            self._live = kind(self, self._output, self._worker)
         else:
             sets = f"{self.settings['a']} and {self.settings['b']}"
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
+from simjudge.graph.live_drive_settings import DRIVE_ROWS
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.lidar_settings import CAMERA
@@ -14,9 +15,13 @@ from simjudge.studies.live.judge import LiveMemory
 from simjudge.studies.live.session import LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits
 
-from .parameters import ParameterValues, settings_parameters
+from .parameters import Parameter, ParameterValues, settings_parameters
 
-_ALL = (*settings_parameters(ValidationSettings), *settings_parameters(CompareSettings))
+_ALL = (
+    *settings_parameters(ValidationSettings),
+    *settings_parameters(CompareSettings),
+    *(Parameter.of(row) for row in DRIVE_ROWS),
+)
 VALIDATION_PARAMETERS = tuple(
     replace(row, at_rest=not row.changeable and row.name != "autostart") for row in _ALL
 )  # fmt: skip
@@ -45,7 +50,7 @@ def refuse_while_configured(name: str, node: str) -> None:
 
 
 def is_live(settings: ParameterValues) -> bool:
-    """Whether live streams are to be compared, rather than two sets.
+    """Whether live streams, of frames or of a drive, are to be compared, rather than two sets.
 
     Args:
         settings: the node's parameters.
@@ -54,6 +59,10 @@ def is_live(settings: ParameterValues) -> bool:
         SimjudgeError: both or neither are asked for.
     """
     sets = [bool(settings[name]) for name in ("a", "b")]
+    if settings["reference_drives"]:
+        if settings["reference"] or any(sets):
+            raise SimjudgeError("give either reference_drives, or reference, or a and b; not several of them")
+        return True
     if settings["reference"] and any(sets):
         raise SimjudgeError("give either a and b, or reference; not both")
     if not settings["reference"] and not all(sets):

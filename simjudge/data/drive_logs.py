@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
@@ -56,6 +57,33 @@ class DriveLog(ShortRepr):
     def __len__(self) -> int:
         """How many instants it has."""
         return len(self.time)
+
+
+@dataclass(frozen=True)
+class DriveCommands:
+    """What the driver asked for.
+
+    Attributes:
+        rows: stamp in nanoseconds, steering (left positive) and throttle of each command, in any order.
+        unit: of steering, LOCK or RADIANS.
+    """
+
+    rows: Sequence[tuple[int, float, float]] = ()
+    unit: str = LOCK
+
+    def at(self, stamps: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Steering and throttle at all stamps: those of the last command up to there; NaN before the first one.
+
+        Args:
+            stamps: (N,), nanoseconds.
+        """
+        if not self.rows:
+            nothing = np.full(len(stamps), np.nan)
+            return nothing, nothing.copy()
+        table = np.array(sorted(self.rows), np.float64)
+        last = np.searchsorted(table[:, 0], np.asarray(stamps, np.float64), side="right") - 1
+        steering, throttle = (np.where(last < 0, np.nan, table[np.maximum(last, 0), column]) for column in (1, 2))
+        return steering, throttle
 
 
 def read_drive(path: str | Path, topic: str | None = None) -> DriveLog:
@@ -131,15 +159,33 @@ def _read_recording(path: Path, topic: str | None) -> DriveLog:
     path_of = poses.trajectory
     if len(path_of) < 2:
         raise SimjudgeError(f"{path}: {poses.topic} holds {len(path_of)} poses; at least 2 are needed")
-    # From the first pose on: seconds since 1970 have no room for nanoseconds.
-    time, position = (path_of.stamp - path_of.stamp[0]) / 1e9, path_of.position[:, :2]
-    yaw = np.unwrap(_yaw(path_of))
     recording = Recording(path)
-    speed = _odometry_speed(recording, poses.topic, path_of.stamp) if poses.type == ODOMETRY else None
-    if speed is None:
+    speeds = _odometry_speeds(recording, poses.topic) if poses.type == ODOMETRY else {}
+    rows, unit = _commands(recording, poses.losses)
+    return assemble_drive(path.stem, path_of, speeds, DriveCommands(rows, unit), poses.losses)
+
+
+def assemble_drive(
+    name: str, path: Trajectory, speeds: Mapping[int, float], commands: DriveCommands, losses: Losses
+) -> DriveLog:
+    """Make a drive of what messages say, recorded or live.
+
+    Args:
+        name: what to call it.
+        path: the poses, two at least.
+        speeds: along the car, m/s, by the stamp of the pose; where one is missing, or all are 0, speed is taken from
+            the positions.
+        commands: of the driver.
+        losses: what was left out.
+    """
+    # From the first pose on: seconds since 1970 have no room for nanoseconds.
+    time, position = (path.stamp - path.stamp[0]) / 1e9, path.position[:, :2]
+    yaw = np.unwrap(_yaw(path))
+    speed = np.array([speeds.get(int(stamp), np.nan) for stamp in path.stamp])
+    if not (np.isfinite(speed).all() and np.any(speed)):
         speed = differences(time, position, yaw)
-    steering, throttle, unit = _commands(recording, path_of.stamp, poses.losses)
-    return DriveLog(path.stem, time, position, yaw, speed, steering, throttle, unit, poses.losses)
+    steering, throttle = commands.at(path.stamp)
+    return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)
 
 
 def _yaw(path: Trajectory) -> FloatArray:
@@ -149,13 +195,10 @@ def _yaw(path: Trajectory) -> FloatArray:
     return out
 
 
-def _odometry_speed(recording: Recording, topic: str, stamps: Any) -> FloatArray | None:
-    """Speed along the car as Odometry says it; None where it says 0 throughout, as drivers that know none do."""
-    known: dict[int, float] = {}
-    for _, message in decoded_messages(recording, {topic}, Losses()):
-        known[header_stamp(message.header)] = float(message.twist.twist.linear.x)
-    speed = np.array([known.get(int(stamp), np.nan) for stamp in stamps])
-    return speed if np.isfinite(speed).all() and np.any(speed) else None
+def _odometry_speeds(recording: Recording, topic: str) -> dict[int, float]:
+    """Speeds along the car by stamp, as Odometry says them; drivers that know none say 0 throughout."""
+    decoded = decoded_messages(recording, {topic}, Losses())
+    return {header_stamp(message.header): float(message.twist.twist.linear.x) for _, message in decoded}
 
 
 def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> FloatArray:
@@ -182,9 +225,8 @@ def _course_yaw(position: FloatArray) -> FloatArray:
     return out
 
 
-def _commands(recording: Recording, stamps: Any, losses: Losses) -> tuple[FloatArray, FloatArray, str]:
-    """Steering and throttle at all stamps: those of the last command before; NaN before the first one."""
-    nothing = np.full(len(stamps), np.nan)
+def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, float, float]], str]:
+    """The driver's commands, from the first topic that holds any, and the unit of steering."""
     for info in recording.topic_infos():
         if not info.count:
             continue
@@ -198,8 +240,5 @@ def _commands(recording: Recording, stamps: Any, losses: Losses) -> tuple[FloatA
             steering = inner.steering_angle if unit == RADIANS else inner.steering
             rows.append((stamp, float(steering), float(getattr(inner, "throttle", np.nan))))
         if rows:
-            table = np.array(sorted(rows), np.float64)
-            last = np.searchsorted(table[:, 0], np.asarray(stamps, np.float64), side="right") - 1
-            steering, throttle = (np.where(last < 0, np.nan, table[np.maximum(last, 0), column]) for column in (1, 2))
-            return steering, throttle, unit
-    return nothing, nothing.copy(), LOCK
+            return rows, unit
+    return [], LOCK

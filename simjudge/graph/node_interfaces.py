@@ -196,6 +196,7 @@ _BESIDE_SENSORS = (
 )  # fmt: skip
 """Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors."""
 _SCANS = Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans")
+_WITH_DRIVES = "with `reference_drives`"
 _OF_LIDARS = "with `sensor` lidar or both"
 _WATCHED_DEPTH = 100
 WATCHED_SENSORS = tuple(
@@ -250,12 +251,16 @@ NODES: dict[str, NodeInterface] = {
          Endpoint("validation/markers", "visualization_msgs/msg/MarkerArray", LATCHED, "the numbers, for RViz",
                   depth=1),
          Endpoint("validation/text", "visualization_msgs/msg/Marker", LATCHED,
-                  "mean W1 and verdict of all classes and of each, above the camera, for RViz", depth=1)),
+                  "mean W1 and verdict of all classes and of each, above the camera, for RViz", depth=1),
+         Endpoint("validation/drives", "std_msgs/msg/String", LATCHED, "all of drives.json, so far, as JSON",
+                  _WITH_DRIVES, depth=1)),
         (_LABELS._replace(when="live", depth=1000, type_parameter="ground_truth_type",
                           reliability_parameter="boxes_reliability"),
          _DETECTIONS._replace(when="live", depth=1000, type_parameter="detections_type",
                               reliability_parameter="boxes_reliability"),
-         *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES)),
+         *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES),
+         _ODOMETRY._replace(when=_WITH_DRIVES, depth=1000),
+         _INPUT._replace(when=_WITH_DRIVES, depth=1000, type_parameter="", purpose="what the driver does")),
         (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on", "live"),
          Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
          Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simjudge.core.settings import Setting, chosen, declared
+from simjudge.graph.live_drive_settings import DRIVE_ROWS
 from simjudge.graph.node_settings import (
     LIVE_FOLLOWING,
     LIVE_MAPPING,
@@ -26,7 +27,7 @@ NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "camera_bridge_node": declared(CameraBridgeSettings),
     "detection_node": declared(DetectionSettings),
     "ground_truth_node": declared(GroundTruthSettings),
-    "validation_node": (*declared(ValidationSettings), *declared(CompareSettings)),
+    "validation_node": (*declared(ValidationSettings), *declared(CompareSettings), *DRIVE_ROWS),
     "objects_node": (
         *declared(LiveObjectSettings), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
         *chosen(OccupancySettings, LIVE_MAPPING),

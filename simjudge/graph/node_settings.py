@@ -362,6 +362,10 @@ class ValidationSettings(StageSettings):
     )  # fmt: skip
     reference: str | None = setting(None, "Set that live frames are compared with, instead of a and b.")
     predictions: str | None = setting(None, "Predictions for the reference, made earlier.")
+    reference_drives: tuple[str, ...] = setting(
+        (), "Drives that the live drive is compared with, instead of a and b or reference: recordings with odometry, or"
+        " .csv files.",
+    )  # fmt: skip
     live_is: str = setting(
         "b", "a: live reality against a simulated reference; b: live simulation against a real one.",
         choices=("a", "b"),

@@ -10,9 +10,11 @@ from simjudge.data.rosbag2.messages import CAMERA, optical_frame
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
+from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
+from simjudge.vehicle.vehicle_messages import INPUT_TYPE
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
@@ -37,6 +39,7 @@ WORLD_ROWS = chosen(
      "patience", "limit", "input_type"),
 )  # fmt: skip
 """Settings of the world that are launch arguments too."""
+DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
 ARGUMENTS = (
     Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
              f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
@@ -48,7 +51,8 @@ ARGUMENTS = (
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
     Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
              _YES_NO),
-    Argument("result", "", "Folder for the result, written at the end; with reference."),
+    *arguments_of(DRIVE_ROWS),
+    Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),
     *method.LIVE_ARGUMENTS,
 )  # fmt: skip
@@ -68,8 +72,11 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
         UsageError: arguments that do not go together.
         SimjudgeError: the scene cannot be read, or cannot be driven.
     """
-    if values["result"] and not values["reference"]:
-        raise UsageError("result:= is the comparison's with reference:=; out:= records the drive")
+    judged = bool(values["reference"] or values["reference_drives"])
+    if values["result"] and not judged:
+        raise UsageError("result:= is the comparison's with reference:= or reference_drives:=; out:= records the drive")
+    if values["reference"] and values["reference_drives"]:
+        raise UsageError("reference:= judges the detector, reference_drives:= the car; one of them at a time")
     by_cones = values["driver"] in {CONES, OTHER}
     if not by_cones and values["reference"]:
         raise UsageError(f"reference:= judges a detector, and driver:={values['driver']} has none; take driver:=cones")
@@ -79,7 +86,7 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
     others = (
         *((_detector(values),) if by_cones and not ideal else ()),
         *((_driver(values),) if values["driver"] != OTHER else ()),
-        *((_judge(values),) if values["reference"] else ()),
+        *((_judge(values),) if judged else ()),
         *((_recorder(values, cameras),) if values["out"] else ()),
     )
     timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
@@ -124,7 +131,7 @@ def _world(values: Values, others: tuple[Process, ...], cameras: tuple[str, ...]
             _ODOMETRY,
         ],
         "manual_node": [_ODOMETRY],
-        "validation_node": [_of(cameras[0], topic) for topic in (LABELS, _DETECTIONS)],
+        "validation_node": _judged(values, cameras[0]),
         "record_node": _recorded(values, cameras),
     }
     parameters: dict[str, Value] = {
@@ -183,7 +190,18 @@ def _vehicle(values: Values) -> str:
     return values["vehicle"] or str(own or DEFAULT_CAR)
 
 
+def _judged(values: Values, camera: str) -> list[str]:
+    """The topics that the judge takes."""
+    if not values["reference_drives"]:
+        return [_of(camera, topic) for topic in (LABELS, _DETECTIONS)]
+    # Commands of another type are not taken; steering is then left out.
+    return [_ODOMETRY, *([_INPUT] if values["input_type"] == INPUT_TYPE else [])]
+
+
 def _judge(values: Values) -> Process:
+    if values["reference_drives"]:
+        given = {**given_parameters(DRIVE_ROWS, values), "live_is": "b"}
+        return method.live_judge(values, {**given, "out": values["result"]} if values["result"] else given)
     parameters: dict[str, Value] = {
         "reference": values["reference"],
         "live_is": "b",

@@ -53,6 +53,17 @@ def test_judge_and_recorder_and_free_running():
     assert made["detection_node"].parameters["every_frame"] is False
 
 
+def test_a_judge_of_the_car_itself_takes_its_motion_and_its_commands():
+    made = programs(detector="ground_truth", reference_drives="a.mcap,b.csv", result="result")
+    assert list(made) == ["sim_node", "drive_node", "validation_node"]
+    judge = made["validation_node"].parameters
+    assert (judge["reference_drives"], judge["live_is"], judge["out"]) == (["a.mcap", "b.csv"], "b", "result")
+    awaited = made["sim_node"].parameters["wait_for"]
+    assert {"validation_node vehicle/odometry", "validation_node vehicle/input"} <= set(awaited)
+    twist = programs(reference_drives="a.mcap", input_type="geometry_msgs/msg/Twist")["sim_node"].parameters
+    assert "validation_node vehicle/input" not in twist["wait_for"]
+
+
 def test_other_sensors_are_asked_for():
     assert programs(engine="chrono", sensors="art1")["sim_node"].parameters["sensors"] == "art1"
     assert "sensors" not in programs()["sim_node"].parameters
@@ -114,6 +125,7 @@ def test_a_person_drives_by_keys_and_topics():
     ("given", "kind", "words"),
     [
         ({"result": "x"}, UsageError, "result:= is the comparison's"),
+        ({"reference": "a", "reference_drives": "b"}, UsageError, "one of them at a time"),
         ({"driver": "lidar", "reference": "x"}, UsageError, "driver:=lidar has none; take driver:=cones"),
         ({"driver": "lidar", "sensors": "mti300"}, UsageError, "mti300 has no lidar on the car"),
         ({"detector": "ground_truth", "detect_reference": "true", "reference": "a"}, UsageError, "needs a detector"),

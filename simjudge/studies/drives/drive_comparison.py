@@ -20,7 +20,7 @@ from simjudge.context.vector_contexts import PointSamples, compare_points
 from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
@@ -175,7 +175,6 @@ def compare_drive_sets(
         settings: how.
 
     Raises:
-        UsageError: cones are asked for without a course.
         SimjudgeError: a drive cannot be read, a side has no window of the course in full, or steering has two units.
     """
     if not real or not sim:
@@ -224,8 +223,6 @@ def _course(
     settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]
 ) -> tuple[Course, ConesAhead | None]:
     """The line, and the cones along it where they are asked for."""
-    if settings.course is None and settings.cones:
-        raise UsageError("cones: name the scene where they stand as the course, such as --course lab")
     if settings.course is None:
         course = mean_line(real)
         notes.append(f"the course is the mean line of the real drives: {line_length(course):.1f} m"

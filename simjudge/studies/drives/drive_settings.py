@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simjudge.context.method import MOST_TRIES
+from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
 from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, SPEED, STEERING
 
@@ -58,6 +59,16 @@ class DriveComparisonSettings(Settings):
     )
     permutations: int = setting(1000, "Permutations of drives for floor and p; 0 for neither.", low=0, high=MOST_TRIES)
     seed: int = setting(0, "Seed of permutations and bootstrap.", low=0)
+
+    def __post_init__(self) -> None:
+        """Check the values, and that somebody says where cones stand.
+
+        Raises:
+            UsageError: a value makes no sense, or cones are asked for without a course.
+        """
+        super().__post_init__()
+        if self.cones and self.course is None:
+            raise UsageError("cones: name the scene where they stand as the course, such as lab")
 
     def margin(self, metric: str) -> float:
         """From where on a difference matters.

@@ -114,7 +114,7 @@ def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
         lines: the drives.
 
     Returns:
-        float64 (P,), m/s at each of the line's points; interpolated where nobody drove.
+        float64 (P,), m/s at each of the line's points; interpolated where nobody drove, 0 where nobody drove at all.
     """
     count = len(course.centre_line)
     place = np.concatenate([line_points(course, line.distance) for line in lines])
@@ -123,6 +123,8 @@ def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
     place, speed = place[order], speed[order]
     start = np.searchsorted(place, np.arange(count + 1))
     known = np.flatnonzero(np.diff(start))
+    if not len(known):
+        return np.zeros(count)
     medians = [float(np.median(speed[start[k] : start[k + 1]])) for k in known]
     return np.interp(np.arange(count), known, medians)
 
@@ -162,6 +164,8 @@ def cut_windows(
     )
     rows: list[tuple[FloatArray, ...]] = []
     for number, line in enumerate(lines):
+        if not len(line.distance):
+            continue
         first, last = int(np.ceil(line.distance[0] / width - 1e-9)), int(np.floor(line.distance[-1] / width + 1e-9))
         if not course.closed:
             first, last = max(first, 0), min(last, per_lap)

@@ -106,5 +106,5 @@ def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
 
 
 def test_cones_without_a_scene_are_refused():
-    with pytest.raises(UsageError, match="--course lab"):
-        compare_drive_sets([made_drive(0)], [made_drive(1)], DriveComparisonSettings(cones=1))
+    with pytest.raises(UsageError, match="cones: name the scene"):
+        DriveComparisonSettings(cones=1)

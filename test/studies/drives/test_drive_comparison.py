@@ -149,5 +149,15 @@ def test_a_drive_elsewhere_is_said():
         compare_drive_sets(real, [short], QUICK)
 
 
+def test_a_car_that_stands_has_no_stretch():
+    real, sim = sets(count=1)
+    stands = replace(sim[0], time=sim[0].time[:9], position=np.tile(sim[0].position[0], (9, 1)), yaw=np.zeros(9),
+                     speed=np.zeros(9), steering=np.zeros(9), throttle=np.zeros(9))  # fmt: skip
+    with pytest.raises(SimjudgeError, match="simulated drives: none passes a stretch"):
+        compare_drive_sets(real, [stands], QUICK)
+    moves = compare_drive_sets(real, [stands, *sim], QUICK)
+    assert set(moves.windows[1].drive) == {1}
+
+
 def test_spacing_divides_the_smallest_window():
     assert SPACING * 2 <= 0.1

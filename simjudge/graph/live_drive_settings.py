@@ -1,0 +1,34 @@
+"""The settings of a comparison of drives as parameters of validation_node: `drive_` before their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from simjudge.core.settings import chosen
+from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+
+_SHARED = ("bootstrap", "permutations", "seed")
+"""Settings that the comparison of sets has too; the node has each once."""
+_PREFIX = "drive_"
+_OWN = chosen(DriveComparisonSettings, without=_SHARED)
+DRIVE_ROWS = tuple(replace(row, name=_PREFIX + row.name) for row in _OWN)
+
+
+def drive_settings(value: Callable[[str], Any]) -> DriveComparisonSettings:
+    """The settings of a live comparison of drives.
+
+    Args:
+        value: a parameter's value by its name.
+
+    Raises:
+        UsageError: one of them makes no sense.
+    """
+    permutations = value("permutations")
+    return DriveComparisonSettings(
+        **{row.name: value(_PREFIX + row.name) for row in _OWN},
+        bootstrap=value("bootstrap"),
+        permutations=DriveComparisonSettings.permutations if permutations is None else permutations,
+        seed=value("seed"),
+    )

@@ -23,6 +23,7 @@ from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.graph.node_interfaces import CHRONO_BRIDGE, RELIABLE, Endpoint
 from simjudge.sensors.sensor_topics import published_topics
+from simjudge.vehicle.car_joints import JointAngles
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
 
@@ -66,7 +67,10 @@ class BridgeTopics(SimjudgeNode):
         for topic, kind in published_topics(setup.specs).items():
             self._publisher(topic, kind)
         self._inputs = VehicleInputs(self, "vehicle/input")
-        self._car.publish_static_transforms(start)
+        self._setup = setup
+        self._car.publish_static_transforms(start, setup.fixed_links)
+        if setup.description:
+            self._car.publish_description(setup.description)
 
     def ok(self) -> bool:
         """Whether ROS is still up."""
@@ -76,13 +80,14 @@ class BridgeTopics(SimjudgeNode):
         """The last command that came; None before the first."""
         return self._inputs.latest()
 
-    def motion(self, sample: MotionSample) -> None:
+    def motion(self, sample: MotionSample, joints: JointAngles | None = None) -> None:
         """Publish the time, and how the vehicle moves.
 
         Args:
             sample: of its motion.
+            joints: of its wheels, where they are known.
         """
-        self._car.publish_state(sample.time, sample.state)
+        self._car.publish_state(sample.time, sample.state, joints, self._setup.wheel_links(joints))
 
     def clock(self, time: int) -> None:
         """Publish the time alone.

@@ -149,4 +149,5 @@ class BridgeDevices:
         placed = {name for name, (_, _, moves) in self._cameras.items() if moves}
         mounts = {each.name: each.mount for each in cameras if each.name not in placed}
         mounts |= {spec.name: spec.mount for spec in specs if spec.body == CAR}
-        return BridgeSetup(self._world.scene(), cameras, placed, specs, mounts)
+        wheels = None if self._world.wheels is None else self._world.wheels.figures
+        return BridgeSetup(self._world.scene(), cameras, placed, specs, mounts, wheels)

@@ -15,6 +15,7 @@ from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.vehicle.car_joints import JointAngles
 from simjudge.vehicle.vehicle import Command
 
 
@@ -83,16 +84,17 @@ class BridgeOutputs:
         for output in self._outputs:
             output.clock(time)
 
-    def motion(self, time: int, sample: MotionSample, command: Command) -> None:
+    def motion(self, time: int, sample: MotionSample, command: Command, joints: JointAngles | None = None) -> None:
         """Hand over how the vehicle moves, and what the driver does.
 
         Args:
             time: nanoseconds.
             sample: of the vehicle's motion.
             command: of the driver.
+            joints: of the vehicle's wheels, where they are known.
         """
         for output in self._outputs:
-            output.motion(sample)
+            output.motion(sample, joints)
             output.command(time, command)
 
     def readings_and_frames(self, batches: Sequence[SensorBatch], frames: Sequence[tuple[str, LiveFrame]]) -> None:

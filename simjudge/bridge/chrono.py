@@ -363,7 +363,8 @@ class ChronoBridge:
             return
         # Its time is the very number that a message's stamp becomes again.
         sample = MotionSample(now, replace(self._world.vehicle_state(), time=now / _SECOND))
-        self._outputs.motion(now, sample, self.command)
+        joints = None if self._world.wheels is None else self._world.wheels.joints(now / _SECOND)
+        self._outputs.motion(now, sample, self.command, joints)
 
     def _begin(self) -> None:
         """Make everything ready, before the first step."""

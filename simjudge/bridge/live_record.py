@@ -17,15 +17,25 @@ from simjudge.scene.model import Scene
 from simjudge.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sensors.camera.rig import MountedCamera
 from simjudge.sensors.sensor_spec import SensorSpec
+from simjudge.vehicle.car_joints import BODY_LINK, FrameLink, JointAngles, links_at
+from simjudge.vehicle.robot_description import WheelFigures, wheels_description
 from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_messages import INPUT_TOPIC, MAP_FRAME, ODOMETRY_TOPIC, Frames, VehicleMessages
+from simjudge.vehicle.vehicle_messages import (
+    DESCRIPTION_TOPIC,
+    INPUT_TOPIC,
+    JOINTS_TOPIC,
+    MAP_FRAME,
+    ODOMETRY_TOPIC,
+    Frames,
+    VehicleMessages,
+)
 
 
 class BridgeOutput(Protocol):
     """Where a bridge hands things over to: a recording, or topics."""
 
-    def motion(self, sample: MotionSample) -> None:
-        """Hand over how the vehicle moves."""
+    def motion(self, sample: MotionSample, joints: JointAngles | None = None) -> None:
+        """Hand over how the vehicle moves, and the joints of its wheels where they are known."""
 
     def clock(self, time: int) -> None:
         """Hand over the time, nanoseconds, where there is no vehicle."""
@@ -49,19 +59,43 @@ class BridgeSetup:
         placed: names of those that sit on another body than the vehicle.
         specs: the other sensors.
         mounts: poses in base_link of all that sits on the vehicle.
+        wheels: of the vehicle, by name; None where they are not known.
     """
 
     def __init__(
         self, scene: Scene, cameras: Sequence[MountedCamera], placed: Collection[str], specs: Sequence[SensorSpec],
-        mounts: Mapping[str, Pose],
+        mounts: Mapping[str, Pose], wheels: Mapping[str, WheelFigures] | None = None,
     ) -> None:  # fmt: skip
         """Remember all."""
+        self.wheels = wheels
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
 
     @property
     def camera_names(self) -> list[str]:
         """Names of the cameras."""
         return [each.name for each in self.cameras]
+
+    @property
+    def description(self) -> str:
+        """The vehicle as URDF; empty where its wheels are not known."""
+        if self.wheels is None:
+            return ""
+        return wheels_description("chrono_vehicle", self.wheels, self.mounts, self.camera_names)
+
+    @property
+    def fixed_links(self) -> tuple[FrameLink, ...]:
+        """Frames of the description that neither move nor are sensors'."""
+        return () if self.wheels is None else (BODY_LINK,)
+
+    def wheel_links(self, joints: JointAngles | None) -> list[FrameLink]:
+        """Where the wheels are; none where they are not known.
+
+        Args:
+            joints: of the vehicle.
+        """
+        if self.wheels is None or joints is None:
+            return []
+        return links_at({name: wheel.centre for name, wheel in self.wheels.items()}, joints)
 
 
 class BridgeRecorder:
@@ -87,17 +121,25 @@ class BridgeRecorder:
             for each in setup.cameras
         }
         self._sensors = SensorMessages(lambda name: types[name], setup.specs, setup.scene.class_names)
-        message = self._car.fixed(start, setup.mounts, setup.camera_names)
+        message = self._car.fixed(start, setup.mounts, setup.camera_names, setup.fixed_links)
         recording.write("/tf_static", start, message, latched=True)
+        self._setup = setup
+        if setup.description:
+            described = self._car.description(setup.description)
+            recording.write(f"/{DESCRIPTION_TOPIC}", start, described, latched=True)
 
-    def motion(self, sample: MotionSample) -> None:
+    def motion(self, sample: MotionSample, joints: JointAngles | None = None) -> None:
         """Write how the vehicle moves.
 
         Args:
             sample: of its motion.
+            joints: of its wheels, where they are known.
         """
+        if joints is not None:
+            self._recording.write(f"/{JOINTS_TOPIC}", sample.time, self._car.joints(sample.time, joints))
         self._recording.write(f"/{ODOMETRY_TOPIC}", sample.time, self._car.odometry(sample.time, sample.state))
-        self._recording.write(TF_TOPIC, sample.time, self._car.moving(sample.time, sample.state))
+        self._recording.write(TF_TOPIC, sample.time, self._car.moving(
+            sample.time, sample.state, self._setup.wheel_links(joints)))  # fmt: skip
 
     def clock(self, time: int) -> None:
         """A recording has its own times.

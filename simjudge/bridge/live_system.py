@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simjudge.bridge.live_wheels import LiveWheels, find_wheels
 from simjudge.bridge.visuals import body_mesh, label_body, labels_of, reference_pose
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
@@ -29,6 +30,7 @@ class LiveSystem:
         name: of the engine, as messages have it.
         system: the ChSystem.
         vehicle: the body that carries base_link; None: there is none.
+        wheels: of a wheeled vehicle of two axles; None where there are none.
         things: what is labelled.
         class_names: of the labels, by class id.
     """
@@ -45,6 +47,7 @@ class LiveSystem:
         """
         self.modules, self.release, self.system = modules, release, system
         self.vehicle: Any = None
+        self.wheels: LiveWheels | None = None
         self._base = Pose()
         self.things: tuple[Thing, ...] = ()
         self.class_names: dict[int, str] = {}
@@ -73,6 +76,7 @@ class LiveSystem:
         if not hasattr(body, "GetFrameRefToAbs"):
             raise UsageError(f"vehicle: a Chrono::Vehicle or a ChBody is needed; this is a {type(vehicle).__name__}")
         self.vehicle, self._base = body, base or Pose()
+        self.wheels = find_wheels(vehicle, self._base)
 
     def mount_on(self, body: Any, pose: Pose) -> tuple[str, Pose]:
         """The name of a body that carries a sensor, and the sensor's pose in the frame of that name.
@@ -189,7 +193,7 @@ class LiveSystem:
         return found
 
     def vehicle_state(self) -> VehicleState:
-        """How the vehicle moves now; wheel speeds and steering angle are not known of any vehicle, and 0.
+        """How the vehicle moves now; wheel speeds and steering angle are 0 where its wheels are not known.
 
         Raises:
             UsageError: there is no vehicle.
@@ -203,8 +207,9 @@ class LiveSystem:
         velocity = _vector(body.GetPosDt()) + np.cross(turn, arm)
         acceleration = _vector(body.GetPosDt2()) + np.cross(twist, arm) + np.cross(turn, np.cross(turn, arm))
         own = base.rotation_matrix().T
+        steering, speeds = (0.0, (0.0, 0.0, 0.0, 0.0)) if self.wheels is None else self.wheels.motion()
         return VehicleState(
-            self.time, base, _three(own @ velocity), _three(own @ turn), _three(own @ acceleration), 0.0, (0.0,) * 4
+            self.time, base, _three(own @ velocity), _three(own @ turn), _three(own @ acceleration), steering, speeds
         )
 
     def cast_timed_rays(

@@ -339,6 +339,6 @@ MANAGED_NODES = ("detection_node", "validation_node", "sim_node")
 """Nodes with a life cycle, which have the services and the topic of lifecycle_msgs too."""
 
 CHRONO_BRIDGE = NodeInterface(
-    (*_SIMULATED_CAMERA, *_SIMULATED_CAR, *RIDING_SENSORS), (_INPUT,)
+    (*_SIMULATED_CAMERA, *_SIMULATED_CAR, *_DESCRIBED_CAR, *RIDING_SENSORS), (_INPUT,)
 )  # fmt: skip
 """What a program with a bridge (`simjudge.bridge`) is in the graph; it is no executable of this package."""

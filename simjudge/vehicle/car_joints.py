@@ -60,11 +60,11 @@ class JointAngles(NamedTuple):
 class JointTracker:
     """Follows the joints of a car from one state to the next."""
 
-    def __init__(self, vehicle: Vehicle) -> None:
+    def __init__(self, vehicle: Vehicle | None = None) -> None:
         """Begin with wheels that have not turned.
 
         Args:
-            vehicle: its figures.
+            vehicle: its figures; None: `follow` is told the angle of each front wheel.
         """
         self._vehicle = vehicle
         self._before: tuple[float, tuple[float, ...], tuple[float, ...]] | None = None
@@ -77,7 +77,18 @@ class JointTracker:
             time: seconds on one clock, which may stand still; where it goes back, wheels keep their angles.
             state: steering angle and speeds of the wheels.
         """
-        steering, speeds = self._vehicle.wheel_angles(state.steering_angle), state.wheel_speeds
+        angle = state.steering_angle
+        steering = (angle, angle) if self._vehicle is None else self._vehicle.wheel_angles(angle)
+        return self.follow(time, steering, state.wheel_speeds)
+
+    def follow(self, time: float, steering: tuple[float, float], speeds: tuple[float, ...]) -> JointAngles:
+        """The joints at a later time, as `update`.
+
+        Args:
+            time: seconds.
+            steering: angles of the front wheels, left and right, radians, left positive.
+            speeds: of the wheels, rad/s.
+        """
         rates = (0.0, 0.0)
         if self._before is not None and time > self._before[0]:
             gone = time - self._before[0]
@@ -96,15 +107,25 @@ def wheel_links(vehicle: Vehicle, joints: JointAngles) -> list[FrameLink]:
         vehicle: its figures.
         joints: angles, radians.
     """
+    return links_at({wheel: wheel_centre(vehicle, wheel) for wheel in WHEELS}, joints)
+
+
+def links_at(centres: Mapping[str, tuple[float, float, float]], joints: JointAngles) -> list[FrameLink]:
+    """Where the steering and the wheels are whose centres are known.
+
+    Args:
+        centres: of each wheel of `WHEELS` in base_link, metres.
+        joints: angles, radians.
+    """
     angles, links = dict(zip(JOINTS, joints.position, strict=True)), []
     for wheel in WHEELS:
         spun = _about(1, angles[f"{wheel}_wheel_joint"])
         if wheel in STEERED:
-            turned = Pose(wheel_centre(vehicle, wheel), _about(2, angles[f"{wheel}_steer_joint"]))
+            turned = Pose(centres[wheel], _about(2, angles[f"{wheel}_steer_joint"]))
             links.append(FrameLink(BASE, f"{wheel}_steer", turned))
             links.append(FrameLink(f"{wheel}_steer", f"{wheel}_wheel", Pose(orientation=spun)))
         else:
-            links.append(FrameLink(BASE, f"{wheel}_wheel", Pose(wheel_centre(vehicle, wheel), spun)))
+            links.append(FrameLink(BASE, f"{wheel}_wheel", Pose(centres[wheel], spun)))
     return links
 
 

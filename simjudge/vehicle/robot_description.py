@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from simjudge.data.rosbag2.messages import CAMERA
@@ -47,6 +48,60 @@ def robot_description(
     for link in sensor_links(vehicle.mounts if mounts is None else mounts, cameras):
         SubElement(robot, "link", name=link.child)
         _fixed_joint(robot, link)
+    indent(robot)
+    return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
+
+
+class WheelFigures(NamedTuple):
+    """A wheel of a vehicle of which nothing else is known.
+
+    Attributes:
+        centre: in base_link, metres.
+        radius, width: of the tyre, metres.
+    """
+
+    centre: tuple[float, float, float]
+    radius: float
+    width: float
+
+
+def wheels_description(
+    name: str, wheels: Mapping[str, WheelFigures], mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)
+) -> str:
+    """A vehicle of which only the wheels are known, as URDF: wheels as cylinders, joints, frames of sensors; no masses.
+
+    Args:
+        name: of the vehicle.
+        wheels: each of `WHEELS`.
+        mounts: poses of sensors in base_link by name.
+        cameras: names of those that are cameras.
+
+    Returns:
+        XML text. Joints and frames have the names of `robot_description`.
+    """
+    robot = Element("robot", name=name)
+    SubElement(robot, "link", name=BASE)
+    SubElement(robot, "link", name=BODY)
+    _fixed_joint(robot, BODY_LINK)
+    for wheel in WHEELS:
+        centre, radius, width = wheels[wheel]
+        parent = BASE
+        if wheel in STEERED:
+            parent = f"{wheel}_steer"
+            SubElement(robot, "link", name=parent)
+            # What a wheel can turn and take is not known: a joint that turns freely.
+            steer = _add_joint(robot, f"{wheel}_steer_joint", "continuous", FrameLink(BASE, parent, Pose(centre)))
+            SubElement(steer, "axis", xyz="0 0 1")
+            centre = (0.0, 0.0, 0.0)
+        link = SubElement(robot, "link", name=f"{wheel}_wheel")
+        tyre = ("cylinder", {"radius": _number(radius), "length": _number(width)})
+        for kind in ("visual", "collision"):
+            _add_shape(link, kind, tyre, turn=(math.pi / 2, 0.0, 0.0))
+        spun = FrameLink(parent, f"{wheel}_wheel", Pose(centre))
+        SubElement(_add_joint(robot, f"{wheel}_wheel_joint", "continuous", spun), "axis", xyz="0 1 0")
+    for link_of in sensor_links(mounts, cameras):
+        SubElement(robot, "link", name=link_of.child)
+        _fixed_joint(robot, link_of)
     indent(robot)
     return '<?xml version="1.0"?>\n' + tostring(robot, encoding="unicode") + "\n"
 

@@ -19,6 +19,9 @@ from simjudge.scene.model import Scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens_construction import lens_with_field
 from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.vehicle.car_appearance import WHEELS
+from simjudge.vehicle.car_joints import JointAngles
+from simjudge.vehicle.robot_description import WheelFigures
 from simjudge.vehicle.vehicle import VehicleState
 
 SIZE = (8, 6)
@@ -38,13 +41,15 @@ def main():
     cameras = [MountedCamera(name, Camera(name, Path(name), lens_with_field("pinhole", SIZE, 80), (), 10, 0))
                for name in ("camera", "above")]  # fmt: skip
     scene = Scene("chrono", (), (), class_names={1: "red"})
-    with bridge_topics(BridgeSetup(scene, cameras, {"above"}, (), {"camera": Pose()}), 0) as topics:
+    wheels = {name: WheelFigures((0.3, 0.1, 0.05), 0.05, 0.03) for name in WHEELS}
+    joints = JointAngles((0.1, 0.2, 1, 2, 3, 4), (0,) * 6)
+    with bridge_topics(BridgeSetup(scene, cameras, {"above"}, (), {"camera": Pose()}, wheels), 0) as topics:
         time_ns = 0
         while topics.ok() and topics.latest_command() is None:
             time_ns += 20 * MS
             pose = Pose((time_ns / 1e9, 0, 0))
             state = VehicleState(time_ns / 1e9, pose, (1, 0, 0), (0, 0, 0), (0, 0, 0), 0, (0,) * 4)
-            topics.motion(MotionSample(time_ns, state))
+            topics.motion(MotionSample(time_ns, state), joints)
             for each in cameras:
                 topics.frame(each.name, frame(time_ns))
             time.sleep(0.05)

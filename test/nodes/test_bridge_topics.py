@@ -8,9 +8,11 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
 
 from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
+from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray, VehicleInput  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from simjudge.nodes.headers import message_stamp  # noqa: E402
@@ -19,7 +21,10 @@ from simjudge.nodes.qos import reliable_qos  # noqa: E402
 TOPICS = {
     "camera/image_raw": Image, "camera/instance": Image, "camera/camera_info": CameraInfo, "above/image_raw": Image,
     "camera/ground_truth": LabelledObjectArray, "vehicle/odometry": Odometry, "/clock": Clock, "/tf": TFMessage,
+    "joint_states": JointState, "robot_description": String,
 }  # fmt: skip
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def test_a_program_s_frames_and_commands(graph):
@@ -31,12 +36,13 @@ def test_a_program_s_frames_and_commands(graph):
 
         camera = topic.endswith(("image_raw", "instance", "camera_info"))
         quality = rclpy.qos.qos_profile_sensor_data if camera else reliable_qos(10)
+        quality = LATCHED if topic == "robot_description" else quality
         graph.node.create_subscription(kind, topic, take, quality)
     process = graph.start(Path(__file__).parent / "bridge_source.py")
 
     def complete():
         frames = {transform.child_frame_id for message in heard.get("/tf", ()) for transform in message.transforms}
-        return set(heard) == set(TOPICS) and {"base_link", "above_optical_frame"} <= frames
+        return set(heard) == set(TOPICS) and {"base_link", "above_optical_frame", "rear_left_wheel"} <= frames
 
     assert graph.until(complete), (graph.output(process), {topic: len(found) for topic, found in heard.items()})
     image, truth = heard["camera/image_raw"][-1], heard["camera/ground_truth"][-1]
@@ -47,6 +53,8 @@ def test_a_program_s_frames_and_commands(graph):
     assert (only.box.x0, only.box.y1, only.distance) == (1, 6, 2.5)
     odometry = heard["vehicle/odometry"][-1]
     assert odometry.pose.pose.position.x == pytest.approx(message_stamp(odometry) / 1e9)
+    assert list(heard["joint_states"][-1].position) == [0.1, 0.2, 1, 2, 3, 4]
+    assert '<joint name="rear_left_wheel_joint" type="continuous">' in heard["robot_description"][0].data
     commands = graph.node.create_publisher(VehicleInput, "vehicle/input", 10)
 
     def ended():

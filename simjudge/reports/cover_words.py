@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simjudge.studies.cover.cover_result import CoverResult
+from simjudge.studies.cover.newly_covered import NewlyCovered
 
 
 def cover_sentences(found: CoverResult) -> list[str]:
@@ -22,8 +23,22 @@ def cover_sentences(found: CoverResult) -> list[str]:
         lines.append("every picture has exactly the labels that were predicted")
     else:
         lines.append(f"{found.count - found.same_labels} of {found.count} pictures have other labels than predicted")
+    if found.newly_covered is not None:
+        lines.append(_judged(found.newly_covered))
     lines += [f"{number} contexts stay uncovered: {reason}" for reason, number in found.reasons().items()]
     return lines
+
+
+def _judged(newly: NewlyCovered) -> str:
+    """W1 on the newly covered contexts, beside what chance gives."""
+    sure = newly.certainty
+    if newly.mean_w1 is None or sure.floor_mean is None:
+        return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {sure.verdict}"
+    interval = "" if sure.excess_low is None else f", excess {sure.excess_low:.3f} to {sure.excess_high:.3f}"
+    return (
+        f"W1 on the {newly.contexts} newly covered contexts is {newly.mean_w1:.3f}, by chance {sure.floor_mean:.3f}"
+        f"{interval}: {sure.verdict}"
+    )
 
 
 def _pictures(count: int) -> str:

@@ -43,6 +43,7 @@ from simjudge.studies.cover.context_coverage import (
 from simjudge.studies.cover.cover_result import COVER, CoverageCurve, CoverResult, uncovered_rows
 from simjudge.studies.cover.cover_settings import CoverSettings
 from simjudge.studies.cover.label_view import LabelView, labelled_frames
+from simjudge.studies.cover.newly_covered import judge_newly_covered
 from simjudge.studies.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
 from simjudge.studies.judged_set import require_labels
 
@@ -96,6 +97,10 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     """
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
+    if settings.model is not None:
+        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+
+        load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = _folder(Path(out))
     frames, before = _read_sets(a, b)
     taken_by = camera if isinstance(camera, Camera) else read_camera(camera)
@@ -113,7 +118,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
         poses = [pool.candidates[each.number] for each in chosen]
         write_poses(folder / POSES, poses, [each.rank for each in chosen], taken_by.rate)
         rendered = search.render(folder / PICTURES, poses, log, progress)
-    result = search.result(pool, rules, chosen, rendered, inputs)
+    result = search.result(pool, rules, chosen, rendered, inputs, progress)
     result.save(folder)
     return result
 
@@ -230,6 +235,7 @@ class _Search:
         chosen: Sequence[ChosenPicture],
         rendered: _Rendered,
         inputs: dict[str, Any],
+        progress: ProgressBar,
     ) -> CoverResult:
         """Measure the overlap on the rendered pictures, and say why contexts stay uncovered."""
         a, settings = self.a, self.settings
@@ -240,6 +246,10 @@ class _Search:
             np.arange(1, len(random) + 1),
         )
         left = np.flatnonzero(first == NEVER)
+        newly = None
+        if settings.model is not None and rendered.frames is not None:
+            rows = np.flatnonzero((self.before == NEVER) & (first < NEVER))
+            newly = judge_newly_covered(a, rendered.frames, rows, settings.model, settings, progress)
         reasons = [
             NOT_TAKEN if pool.resembled[row] else rules.reason(row, planes) or NOT_FOUND
             for row, planes in zip(left.tolist(), context_planes(a, left, settings), strict=True)
@@ -259,6 +269,7 @@ class _Search:
             candidates=len(pool.candidates),
             parameters=_parameters(settings) | inputs,
             losses=losses,
+            newly_covered=newly,
         )
 
     def _first(self, new: FrameSet | None, picture: IntArray) -> IntArray:
@@ -371,6 +382,7 @@ def _inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
 
 def _parameters(settings: CoverSettings) -> dict[str, Any]:
     return {
+        "model": None if settings.model is None else str(settings.model),
         "theta": settings.theta, "patch": list(settings.patch), "seed": settings.seed,
         "scenes": settings.scenes, "tries": settings.tries, "refinements": settings.refinements,
         "min_size": settings.min_size, "min_visible": settings.min_visible,

@@ -15,6 +15,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.results.result_folder import write_json, write_rows
+from simjudge.studies.cover.newly_covered import NewlyCovered
 from simjudge.studies.cover.unreachable import REASONS
 
 COVER, CURVE, UNCOVERED = "cover.json", "curve.csv", "uncovered.csv"
@@ -67,6 +68,7 @@ class CoverResult(ShortRepr):
         candidates: pictures whose labels were looked at.
         parameters: settings and inputs.
         losses: what was left out.
+        newly_covered: W1 on the newly covered contexts; None where no detector was given, or no picture rendered.
     """
 
     names: tuple[str, str | None]
@@ -80,6 +82,7 @@ class CoverResult(ShortRepr):
     candidates: int
     parameters: dict[str, Any] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
+    newly_covered: NewlyCovered | None = None
 
     @property
     def count(self) -> int:
@@ -111,6 +114,7 @@ class CoverResult(ShortRepr):
             "same_labels": self.same_labels,
             "candidates": self.candidates,
             "uncovered": self.reasons(),
+            "newly_covered": None if self.newly_covered is None else self.newly_covered.content(),
             "parameters": self.parameters,
             "losses": self.losses.lines(),
         }

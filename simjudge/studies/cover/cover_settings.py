@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simjudge.context.method import Method, patch_size, patch_text
@@ -26,6 +27,7 @@ class CoverSettings(Settings):
         refinements: poses tried for each context that the random poses do not resemble, in each placement.
         min_size, min_visible: as in `Labelling`.
         jobs: processes that render side by side.
+        model: a detector, for W1 on the newly covered contexts; None for none.
     """
 
     theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1)
@@ -39,6 +41,7 @@ class CoverSettings(Settings):
     )  # fmt: skip
     min_size: float = setting(5.0, "Smaller things are not labelled.", unit="px", low=0, high=100_000)
     min_visible: float = setting(0.25, "Things seen by a smaller share are not labelled.", low=0, high=1)
+    model: Path | None = setting(None, "Detector for W1 on the newly covered contexts: .onnx, .pt, .yaml, or a name.")
     jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024)
 
     @property

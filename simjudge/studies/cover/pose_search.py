@@ -17,11 +17,12 @@ from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.studies.cover.label_sketch import LabelSketch
 
-_FIRST_SHARE = 0.3
+_FIRST_SHARE = 0.4
 """Share of the tries that are spread over all things and directions; the others are drawn around the best of those."""
-_KEPT = 12
-"""Poses around which further ones are drawn."""
-_ROUNDS = 7
+_KEPT = (48, 32, 16, 10, 6, 4, 4)
+"""Poses around which further ones are drawn, in each round."""
+_AROUND_ONE = 2
+"""Poses that see the same thing, of those kept, in the first half of the rounds: a good one may be behind others."""
 _SHRINKING = 0.6
 """Steps of a round, as a share of those of the round before."""
 _STEPS = (0.12, 0.12, 0.06, 0.12, 0.5, 0.5)
@@ -103,11 +104,11 @@ class PoseSearch:
         poses, anchors = self._spread(context, things, first, random)
         scores = self._similarity(poses, anchors, context)
         steps = np.array(_STEPS)
-        for _ in range(_ROUNDS):
-            best = np.argsort(-scores, kind="stable")[:_KEPT]
+        for turn, kept in enumerate(_KEPT):
+            best = _best_rows(scores, anchors, kept, _AROUND_ONE if turn < len(_KEPT) // 2 else kept)
             if scores[best[0]] >= min(self._theta + _ENOUGH, 1):
                 break
-            children = np.repeat(best, max((tries - first) // (_ROUNDS * _KEPT), 1))
+            children = np.repeat(best, max((tries - first) // (len(_KEPT) * len(best)), 1))
             moved = self._moved(poses[children], anchors[children], steps, random)
             poses = np.concatenate([poses[best], moved])
             anchors = np.concatenate([anchors[best], anchors[children]])
@@ -117,13 +118,8 @@ class PoseSearch:
 
     def _best(self, poses: FloatArray, anchors: IntArray, scores: FloatArray, most: int) -> list[SketchedPose]:
         found: list[SketchedPose] = []
-        count: dict[int, int] = {}
-        for row in np.argsort(-scores, kind="stable").tolist():
-            anchor = int(anchors[row])
-            if len(found) == most or scores[row] <= 0:
-                break
-            if count.get(anchor, 0) < max(most // 2, 1):
-                count[anchor] = count.get(anchor, 0) + 1
+        for row in _best_rows(scores, anchors, most, max(most // 2, 1)).tolist():
+            if scores[row] > 0:
                 x, y, z, yaw, pitch, roll = poses[row].tolist()
                 body = Pose.from_euler(x, y, z, yaw=yaw, pitch=pitch, roll=roll)
                 found.append(SketchedPose(body, float(scores[row])))
@@ -185,3 +181,14 @@ class PoseSearch:
         return self._sketch.similarity(
             np.ascontiguousarray(optical.as_matrix()), np.ascontiguousarray(poses[:, :3]), anchors, context.planes
         )
+
+
+def _best_rows(scores: FloatArray, anchors: IntArray, most: int, around_one: int) -> IntArray:
+    """The rows of the highest scores, best first, at most some of the same anchor."""
+    order = np.argsort(-scores, kind="stable")
+    by_anchor = order[np.argsort(anchors[order], kind="stable")]
+    starts = np.flatnonzero(np.diff(anchors[by_anchor], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    rank = np.empty(len(order), np.int64)
+    rank[by_anchor] = place
+    return order[rank[order] < around_one][:most]

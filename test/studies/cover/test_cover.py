@@ -5,15 +5,21 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from render_scenes import SCENE, camera_file, scene_file
+from scipy.stats import wasserstein_distance
 
 import simjudge as sj
 from simjudge.cli import main
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import Objects
+from simjudge.core.progress import no_progress
+from simjudge.perception.assignment import assign
+from simjudge.studies.cover.context_coverage import similar_pairs
+from simjudge.studies.cover.newly_covered import judge_newly_covered
 from simjudge.studies.cover.unreachable import CLASS_MISSING, NOT_FOUND, TOO_MANY, TOO_NEAR, TOO_SMALL
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
@@ -101,6 +107,26 @@ def test_what_b_covers_is_not_covered_again(covered, place, tmp_path):
     assert more.wanted == round((1 - found.curve.resembled[-1]) * found.contexts)
 
 
+def test_w1_of_newly_covered_contexts_is_that_of_a_loop(covered, place):
+    a, new = sj.detect(place / "a", "cones_red_green"), sj.read(covered[1] / "pictures")
+    settings = sj.CoverSettings(**QUICK)
+    method = settings.method
+    rows = np.unique(similar_pairs(a, new, method).row)[::2]
+    found = judge_newly_covered(a, new, rows, Path("cones_red_green"), settings, no_progress)
+    mine = assign(a, method.min_score).performance
+    other = assign(sj.detect(new, "cones_red_green"), method.min_score).performance
+    own, across = similar_pairs(a, a, method, rows), similar_pairs(a, new, method, rows)
+    own_to_rows = np.isin(own.column, rows)
+    expected = [
+        wasserstein_distance(mine[own.column[(own.row == row) & own_to_rows]], other[across.column[across.row == row]])
+        for row in rows
+    ]
+    assert len(rows) > 3
+    assert found.contexts == len(rows)
+    assert found.mean_w1 == pytest.approx(np.mean(expected))
+    assert found.certainty.floor_mean is not None
+
+
 @pytest.mark.parametrize(
     ("box", "class_id", "reason"),
     [
@@ -123,6 +149,8 @@ def test_bad_input_is_refused_before_the_work(place, tmp_path):
     given = {"scene": place / "tiny.yaml", "camera": place / "camera.yaml"}
     with pytest.raises(SimjudgeError, match="labelled object"):
         sj.cover(a_with(np.zeros((0, 4))), tmp_path / "x", **given)
+    with pytest.raises(SimjudgeError, match=r"nowhere\.onnx"):
+        sj.cover(place / "a", tmp_path / "x", model="nowhere.onnx", **given)
     with pytest.raises(UsageError, match="-n 0"):
         sj.cover(place / "a", tmp_path / "x", n=0, **given)
     cone = {"kind": "red_cone", "at": [0.6, 0.6]}
@@ -152,11 +180,14 @@ def ended():
 def test_from_the_command_line(place, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     line = ["cover", place / "a", "--scene", place / "tiny.yaml", "--camera", place / "camera.yaml", "--out", out,
-            "-n", 2, "--tries", 5, "--refinements", 200, "--patch", "24x24", "--min-size", 3]  # fmt: skip
+            "-n", 2, "--tries", 5, "--refinements", 200, "--patch", "24x24", "--min-size", 3,
+            "--model", "cones_red_green"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["simjudge", *map(str, line)])
     assert ended() == 0
     told = capsys.readouterr().err
     assert "O_A rises from 0.000 to" in told
     assert "2 new pictures at random" in told
+    assert "newly covered contexts is 0." in told
+    assert json.loads((out / "cover.json").read_text())["newly_covered"]["contexts"] > 0
     assert ended() == 1
     assert "another --out" in capsys.readouterr().err

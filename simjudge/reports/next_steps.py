@@ -43,9 +43,9 @@ def next_step(result: Result) -> str:
         return ""
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
-        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. Then "
-        "change one part of the camera model (simjudge filter tries blur, noise and colours; --camera takes a measured "
-        "camera) and compare again."
+        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. simjudge "
+        "explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. Then compare "
+        "again."
     )
     return {
         LARGE_GAP: change,
@@ -54,7 +54,8 @@ def next_step(result: Result) -> str:
         PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
         CANNOT_TELL: _more_frames(result, entry),
         TOO_FEW: _too_few(result, entry),
-        NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like neighbours. "
+        NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like neighbours: "
+        "simjudge cover searches the poses for that in a scene. "
         "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
         NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
     }[entry.verdict]
@@ -115,8 +116,8 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
     if share is None or share >= SMALL_OVERLAP:
         return ", in contexts that it shows"
     return (
-        f", but only in the {format_percent(share)} of contexts that it shows. For the others, make scenes that look "
-        f"like the rest of {names.a}"
+        f", but only in the {format_percent(share)} of contexts that it shows. For the others, simjudge cover makes "
+        f"pictures of a scene that look like the rest of {names.a}"
     )
 
 

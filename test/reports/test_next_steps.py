@@ -26,7 +26,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (made("large gap"), "Then change one part of the camera model (simjudge filter tries blur"),
+        (made("large gap"), "simjudge explain says which part of the camera causes it"),
         (made("gap"), "About 4 times as many independent frames (170 of A and 36 of B) would tell whether"),
         (made("small gap"), "If differences below 0.05 do not matter to you, use B (sim). Otherwise: "),
         (made("predicts within margin"), "Use B (sim) in place of A (hall) to test this detector, in contexts that it"),

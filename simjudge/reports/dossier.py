@@ -12,23 +12,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.multiple_tests import holm
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
+from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.reports import dossier_check
 from simjudge.reports.dossier_headings import HEADINGS
+from simjudge.reports.dossier_inputs import describe_inputs
+from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.sentences import SetNames, capitalized, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
-from simjudge.results.result_folder import RESULT, write_json
+from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, write_json
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 COLUMNS = ("set", "unit", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "performance")
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
 """Libraries that numbers rest on, whose versions are named."""
+_SETTINGS = (
+    "theta", "patch", "mask_factor", "class_aware", "integer_boxes", "strict", "min_batch_size", "paired", "seed",
+)  # fmt: skip
+"""Settings that the script needs."""
+_OTHER_KINDS = {
+    SWEEP: "a sweep",
+    ABLATION: "an ablation",
+    SETS: "comparisons of many sets",
+    DRIVES: "a comparison of drives",
+    OBJECTS: "a comparison of objects",
+}
 
 
 @dataclass(frozen=True)
@@ -62,17 +76,20 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
     Raises:
         UsageError: there is no result.
-        SimjudgeError: a result is none of `compare`, is of an earlier version, or cannot be computed again from boxes.
+        SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes, or
+            says other numbers than its boxes give.
     """
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
     out = output_path(out)
     if not (out.is_dir() and is_dossier(out)):
         check_output(out)
+    for folder in folders:
+        _check_kind(folder)
     results = load_results(folders)
     tables = [_checked_contexts(result) for result in results]
     losses = Losses()
-    inputs = [_inputs(result, losses) for result in results]
+    inputs = [describe_inputs(result, losses) for result in results]
     sentences = [verdict_sentence(result.entries[0], SetNames.of_result(result)) for result in results]
     with atomic_folder(out, overwrite=True) as temporary:
         for result, table in zip(results, tables, strict=True):
@@ -80,6 +97,8 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             folder.mkdir(parents=True)
             shutil.copyfile(result.folder / RESULT, folder / RESULT)
             write_context_csv(table, folder / TABLE)
+            log(f"{result.name}: computing its numbers again")
+            _check_numbers(result, folder)
         facts = _facts(results, inputs, losses)
         write_json(temporary / FACTS, facts)
         shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
@@ -132,6 +151,25 @@ def write_manifest(folder: Path) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
+def _check_kind(folder: Path) -> None:
+    """Refuse what is no comparison of two sets, by the file that it holds."""
+    if (folder / RESULT).exists():
+        return
+    for name, words in _OTHER_KINDS.items():
+        if (folder / name).exists():
+            raise SimjudgeError(f"{folder}: holds {words}; certify takes results of simjudge compare alone")
+
+
+def _check_numbers(result: Result, folder: Path) -> None:
+    """Refuse a result whose numbers the script would not find: nobody could check its dossier."""
+    _, wrong = dossier_check.compare_numbers(folder)
+    if wrong:
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise SimjudgeError(
+            f"{result.folder}: {RESULT} does not say what its contexts give: {wrong[0]}{more}; compare again"
+        )
+
+
 def _checked_contexts(result: Result) -> ContextTable:
     """The contexts of a result; what the script could not compute again is refused."""
     settings, where = result.header.get("parameters", {}), result.folder
@@ -145,35 +183,18 @@ def _checked_contexts(result: Result) -> ContextTable:
             f"{where}: its contexts are painted from {settings.get('painted')}, which the dossier does not hold;"
             " compare with --masks ignore"
         )
-    if "unit" not in result.contexts.table.column_names:
-        raise SimjudgeError(f"{where}: was made by an earlier simjudge, which kept no sampling units; compare again")
+    inputs = result.header["inputs"]
+    dealt = all(isinstance((inputs.get(side) or {}).get("units"), int) for side in ("a", "b"))
+    missing = [name for name in _SETTINGS if name not in settings]
+    if "unit" not in result.contexts.table.column_names or not dealt or missing:
+        raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
     if settings.get("certainty"):
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
     return result.contexts
 
 
-def _inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
-    """What was compared, and whether it is still the same where it can be found."""
-    found = []
-    for side in ("a", "b"):
-        given = result.header["inputs"][side]
-        detector = given.get("detector") or {}
-        now, path = "not looked for: not found", Path(given["path"])
-        if given.get("sha256") and path.exists():
-            same = hash_files(path) == given["sha256"]
-            now = "unchanged" if same else "changed since"
-            if not same:
-                losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
-        found.append({
-            "set": side.upper(), "name": given["name"], "path": given["path"], "sha256": given.get("sha256") or "",
-            "now": now, "format": given.get("format", ""), "frames": given["frames"], "objects": given["objects"],
-            "units": given["units"], "detector": detector.get("name", "predictions as they were in the file"),
-            "detector_sha256": detector.get("sha256", ""),
-        })  # fmt: skip
-    return found
-
-
 def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses) -> dict[str, Any]:
+    known = [result.overall.number("p_adjusted") for result in results if result.overall is not None]
     return {
         "simjudge": version(),
         "python": platform.python_version(),
@@ -185,9 +206,10 @@ def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], lo
                 "parameters": result.header["parameters"],
                 "inputs": each,
                 "verdicts": {entry.label: entry.verdict for entry in result.entries},
+                "p_of_all_results": p,
                 "losses": result.header.get("losses", []),
             }
-            for result, each in zip(results, inputs, strict=True)
+            for result, each, p in zip(results, inputs, holm(known), strict=True)
         ],
         "changed": losses.lines(),
     }
@@ -195,8 +217,7 @@ def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], lo
 
 def _row(entry: ResultEntry) -> dict[str, Any]:
     def shown(name: str, digits: int = 3) -> str:
-        value = entry.number(name)
-        return "–" if value is None else f"{value:.{digits}f}"
+        return format_number(entry.number(name), digits)
 
     return {
         "label": entry.label,
@@ -207,10 +228,10 @@ def _row(entry: ResultEntry) -> dict[str, Any]:
         "w1": shown("mean_w1"),
         "floor": shown("floor_mean"),
         "excess": f"{shown('excess_w1')} ({shown('excess_low')} to {shown('excess_high')})",
-        "p": shown("p_value"),
-        "adjusted": shown("p_adjusted"),
+        "p": format_p(entry.number("p_value")),
+        "adjusted": format_p(entry.number("p_adjusted")),
         "overlap": f"{shown('overlap_a', 2)} / {shown('overlap_b', 2)}",
-        "outside": f"{shown('mean_performance_outside_a', 2)}",
+        "outside": shown("mean_performance_outside_a", 2),
         "detectable": shown("detectable_w1"),
     }
 
@@ -220,7 +241,7 @@ def _page(
     losses: Losses, title: str,
 ) -> str:  # fmt: skip
     parts = []
-    for result, sentence, each in zip(results, sentences, inputs, strict=True):
+    for result, sentence, each, fact in zip(results, sentences, inputs, facts["results"], strict=True):
         overall, *_ = result.entries
         outside = overall.number("overlap_a")
         parts.append({
@@ -231,6 +252,7 @@ def _page(
             "unseen": None if outside is None else f"{100 * (1 - outside):.0f} %",
             "rows": [_row(entry) for entry in result.entries],
             "inputs": each,
+            "p_of_all_results": format_p(fact["p_of_all_results"]),
             "parameters": result.header["parameters"],
             "losses": result.header.get("losses", []),
             "made_by": result.header.get("version", ""),

@@ -8,6 +8,8 @@ again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Alg
 * Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
 * For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
 * For the floor and p, the sampling units of both sets are dealt anew to A and B, and W1 is computed again.
+* p of the classes is corrected (Holm 1979), and p of all results where there are several; each verdict must follow from
+  p, the interval and the margin. Which classes count as tested, and the interval, are taken from result.json.
 
 Exit code 0: everything agrees; 1: something does not.
 """
@@ -27,6 +29,8 @@ import numpy as np
 MANIFEST = "manifest.sha256"
 CLOSE = 1e-9
 """Numbers agree to this, relative; they are sums in another order."""
+SIGNIFICANCE = 0.05
+"""Corrected p up to which a difference counts as a gap."""
 BLOCK = 256
 """Contexts whose similarity to all others is computed at once."""
 
@@ -319,15 +323,99 @@ def numbers_of(w1: list[float], overlap_a: Any, overlap_b: Any, dealt: Any) -> d
     return {**numbers, **(certainty(numbers["mean_w1"], dealt) if w1 else {})}
 
 
+def holm(p_values: dict[str, float]) -> dict[str, float]:
+    """Correct p values for their number (Holm, Scand. J. Statist. 6, 1979).
+
+    Args:
+        p_values: of what was tested.
+    """
+    largest, out = 0.0, {}
+    for place, key in enumerate(sorted(p_values, key=lambda key: p_values[key])):
+        largest = min(1.0, max(largest, (len(p_values) - place) * p_values[key]))
+        out[key] = largest
+    return out
+
+
+def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> None:
+    """Add corrected p and verdicts to the numbers of a result, for what it calls tested.
+
+    Args:
+        said: result.json.
+        classes: as `recompute` finds them.
+    """
+    entries = {**said["by_class"], "overall": said["overall"]}
+    tested = [key for key, found in classes.items() if entries.get(key, {}).get("p_adjusted") is not None
+              and found.get("p_value") is not None]  # fmt: skip
+    least = classes["overall"].get("p_value") or 0.0
+    corrected = holm({key: classes[key]["p_value"] for key in tested if key != "overall"})
+    for key in tested:
+        p = classes[key]["p_adjusted"] = least if key == "overall" else max(corrected[key], least)
+        low, high, margin = (entries[key].get(name) for name in ("excess_low", "excess_high", "margin"))
+        if low is None or high is None:
+            continue
+        if p > SIGNIFICANCE:
+            classes[key]["verdict"] = "predicts within margin" if high < margin else "cannot tell"
+        elif high < margin:
+            classes[key]["verdict"] = "small gap"
+        else:
+            classes[key]["verdict"] = "large gap" if low >= margin else "gap"
+
+
+def compare_numbers(folder: Path) -> tuple[list[str], list[str]]:
+    """Compare what a result says with what is computed here.
+
+    Args:
+        folder: with result.json and contexts.csv.
+
+    Returns:
+        A line for each class and for all together; what differs, a line each.
+    """
+    said, classes = recompute(folder)
+    add_verdicts(said, classes)
+    lines, wrong = [], []
+    for key, found in classes.items():
+        entry = said["overall"] if key == "overall" else said["by_class"].get(key, {})
+        name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
+        differs = [field for field, value in found.items() if not agree(entry.get(field), value)]
+        wrong += [f"{name}: {field} is {found[field]}, not {entry.get(field)}" for field in differs]
+        main_ones = [field for field in ("mean_w1", "overlap_a", "overlap_b", "p_value") if field in found]
+        shown = ", ".join(f"{field} {number(found[field])}" for field in main_ones)
+        lines.append(f"{name}: {shown}: {'differs' if differs else 'as the result says'}")
+    return lines, wrong
+
+
+def compare_all_results(folder: Path) -> list[str]:
+    """Compare p over all results of the dossier with what dossier.json says.
+
+    Args:
+        folder: of the dossier, whose results agree.
+
+    Returns:
+        What differs, a line each.
+    """
+    listed = json.loads((folder / "dossier.json").read_text(encoding="utf-8"))["results"]
+    tested = {}
+    for each in listed:
+        result = json.loads((folder / "results" / each["name"] / "result.json").read_text(encoding="utf-8"))
+        if result["overall"].get("p_adjusted") is not None:
+            tested[each["name"]] = result["overall"]["p_adjusted"]
+    right = holm(tested)
+    return [
+        f"dossier.json: p_of_all_results of {each['name']} is {right.get(each['name'])}, not {each['p_of_all_results']}"
+        for each in listed
+        if not agree(each["p_of_all_results"], right.get(each["name"]))
+    ]
+
+
 def agree(said: Any, found: Any) -> bool:
-    """Whether two numbers, or both missing, are the same but for rounding.
+    """Whether two numbers, or both missing, are the same but for rounding; words must be the same.
 
     Args:
         said: in result.json.
         found: computed here.
     """
-    if said is None or found is None:
-        return said is None and found is None
+    if said is None or found is None or isinstance(said, str):
+        return bool(said == found)
     return bool(abs(said - found) <= CLOSE * max(1.0, abs(said)))
 
 
@@ -350,21 +438,15 @@ def main() -> int:
         print("the files are not those of the dossier; nothing was computed")
         return 1
     print("every file is the one that manifest.sha256 names")
-    wrong = 0
+    wrong = []
     for result in sorted((folder / "results").iterdir()):
-        said, classes = recompute(result)
-        for key, found in classes.items():
-            entry = said["overall"] if key == "overall" else said["by_class"].get(key, {})
-            name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
-            differs = [field for field, value in found.items() if not agree(entry.get(field), value)]
-            wrong += len(differs)
-            for field in differs:
-                print(f"WRONG: {result.name}, {name}: {field} is {found[field]}, not {entry.get(field)}")
-            main_ones = [field for field in ("mean_w1", "overlap_a", "overlap_b", "p_value") if field in found]
-            shown = ", ".join(f"{field} {number(found[field])}" for field in main_ones)
-            verdict = "differs" if differs else "as the result says"
-            print(f"{result.name}, {name}: {shown}: {verdict}")
-    print("everything agrees" if not wrong else f"{wrong} numbers differ")
+        lines, differs = compare_numbers(result)
+        wrong += [f"{result.name}, {line}" for line in differs]
+        print("\n".join(f"{result.name}, {line}" for line in lines))
+    wrong += compare_all_results(folder)
+    for line in wrong:
+        print(f"WRONG: {line}")
+    print("everything agrees" if not wrong else f"{len(wrong)} numbers differ")
     return 1 if wrong else 0
 
 

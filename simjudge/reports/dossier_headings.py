@@ -2,7 +2,8 @@
 
 The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
 Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, annex on
-credibility assessment), in our words.
+credibility assessment), in our words. What is said of ISO 34502:2022 and ISO 34505:2025 rests on their published
+scopes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ HEADINGS = (
     ),
     Heading(
         "Pedigree of input data",
-        "Names, formats, sizes and SHA-256 of both sets; how many frames and objects, and what was lost in reading.",
+        "Names, formats, sizes and SHA-256 of both sets; how many frames and objects, and what was lost in reading. Of"
+        " sets that simjudge rendered: scene, camera, engine and seed.",
         "Where, when and with which vehicle the real data were recorded, how they were labelled, how good labels are.",
     ),
     Heading(
@@ -42,7 +44,8 @@ HEADINGS = (
     ),
     Heading(
         "Verification of code and of calculation",
-        "An independent computation of W1, overlap, floor and p from boxes and performance (verify.py).",
+        "An independent computation of W1, overlap, floor, p and Holm's correction from boxes and performance"
+        " (verify.py); each verdict is checked against p, interval and margin.",
         "Verification of the simulator, of the detector's code, and of the 95 % intervals: verify.py does not repeat"
         " these.",
     ),
@@ -70,6 +73,16 @@ HEADINGS = (
     Heading(
         "Range that the validation covers",
         "Overlap of both sets, by class, and the detector's performance outside of it.",
-        "Coverage of an operational design domain. ISO 34502 and ISO 34505 speak of scenarios; a context is none.",
+        "Coverage of an operational design domain.",
+    ),
+    Heading(
+        "ISO 34502: scenario-based safety evaluation",
+        "How far a simulation may stand in for reality where the evaluation asks what a detector sees.",
+        "Scenarios, critical ones among them, and safety of the driving system. A context is no scenario.",
+    ),
+    Heading(
+        "ISO 34505: evaluation of scenarios, test cases and their coverage",
+        "Overlap, a coverage of contexts in pictures: a reason to trust a simulated test platform, or not.",
+        "Test cases with inputs, steps and expected results; coverage of requirements and of an operational domain.",
     ),
 )

@@ -15,6 +15,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.reports.dossier import certify, is_dossier
+from simjudge.reports.dossier_check import compare_all_results, holm
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
@@ -63,9 +64,10 @@ def compared(files, out, **given):
 
 def check(folder, *arguments):
     """Run the script with nothing of simjudge in reach."""
-    bare = "import sys; sys.modules['simjudge'] = None; import runpy; sys.argv = sys.argv[1:];"
+    bare = "import sys, runpy; sys.argv = sys.argv[1:];"
+    bare += "sys.modules.update(dict.fromkeys(['simjudge', 'scipy', 'pandas', 'pyarrow', 'numba']));"
     bare += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    return subprocess.run([sys.executable, "-c", bare, str(folder / "verify.py"), *arguments],
+    return subprocess.run([sys.executable, "-I", "-c", bare, str(folder / "verify.py"), *arguments],
                           capture_output=True, text=True, check=False, cwd=os.sep)  # fmt: skip
 
 
@@ -94,8 +96,9 @@ def dossier(files, tmp_path_factory):
 
 @pytest.mark.parametrize(
     "name",
-    ["index.html", "dossier.json", "manifest.sha256", "results/first/result.json", "results/second/contexts.csv"],
-)
+    ["index.html", "dossier.json", "manifest.sha256", "verify.py", "results/first/result.json",
+     "results/second/contexts.csv"],
+)  # fmt: skip
 @pytest.mark.parametrize("place", [0.01, 0.5, 0.99])
 def test_a_flipped_byte_is_found(dossier, name, place):
     file = dossier / name
@@ -108,7 +111,7 @@ def test_a_flipped_byte_is_found(dossier, name, place):
     finally:
         file.write_bytes(before)
     assert done.returncode == 1
-    assert name in done.stdout
+    assert name in done.stdout + done.stderr  # a script that is no Python any more says so
     assert check(dossier).returncode == 0
 
 
@@ -137,6 +140,84 @@ def test_numbers_that_do_not_come_from_the_boxes_are_found(files, tmp_path):
     done = check(tmp_path / "dossier")
     assert done.returncode == 1
     assert "all classes: mean_w1 is" in done.stdout
+    (tmp_path / "r/result.json").write_text(json.dumps(said))
+    with pytest.raises(SimjudgeError, match="does not say what its contexts give: all classes: mean_w1 is"):
+        certify([tmp_path / "r"], tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
+    write_plain_json(pictures("worse", 5), tmp_path / "worse.json")
+    settings = CompareSettings(permutations=60, bootstrap=20, margin=0.02)
+    compare_sets(files / "real.json", tmp_path / "worse.json", settings).save(tmp_path / "r")
+    file = tmp_path / "r/result.json"
+    said = json.loads(file.read_text())
+    assert said["overall"]["verdict"] == "large gap"
+    assert certify([tmp_path / "r"], tmp_path / "dossier").losses.lines() == []
+    for change, words in [
+        ({"verdict": "small gap"}, "verdict is large gap, not small gap"),
+        ({"p_adjusted": 0.5}, "p_adjusted is 0.01"),
+        ({"n_b": 1}, "n_b is"),
+    ]:
+        file.write_text(json.dumps(said | {"overall": said["overall"] | change}))
+        with pytest.raises(SimjudgeError, match=words):
+            certify([tmp_path / "r"], tmp_path / "other")
+
+
+def test_corrections_are_those_of_holm():
+    """The textbook's example: 0.01, 0.02, 0.03, 0.04 become 0.04, 0.06, 0.06, 0.06."""
+    found = holm({"a": 0.04, "b": 0.01, "c": 0.03, "d": 0.02})
+    assert [found[key] for key in "bdca"] == pytest.approx([0.04, 0.06, 0.06, 0.06])
+
+
+def test_p_over_all_results_is_said_and_checked(dossier):
+    facts = json.loads((dossier / "dossier.json").read_text())
+    held = [each["p_of_all_results"] for each in facts["results"]]
+    said = [json.loads((dossier / f"results/{name}/result.json").read_text()) for name in ("first", "second")]
+    low, high = sorted(each["overall"]["p_value"] for each in said)
+    assert sorted(held) == pytest.approx([min(1, 2 * low), max(2 * low, high)])
+    assert compare_all_results(dossier) == []
+    file = dossier / "dossier.json"
+    before = file.read_text()
+    facts["results"][0]["p_of_all_results"] = 0.9
+    file.write_text(json.dumps(facts))
+    assert "p_of_all_results of first" in compare_all_results(dossier)[0]
+    file.write_text(before)
+
+
+@pytest.mark.parametrize("name", ["sweep.json", "sets.json", "ablation.json", "drives.json", "objects.json"])
+def test_other_kinds_of_results_are_refused(tmp_path, name):
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(SimjudgeError, match=r"holds a?.*; certify takes results of simjudge compare alone"):
+        certify([tmp_path], tmp_path / "dossier")
+
+
+def test_results_of_another_simjudge_are_refused(files, tmp_path):
+    result = compared(files, tmp_path / "r")
+    said = json.loads((result / "result.json").read_text())
+    for side in ("parameters", "inputs"):
+        less = {"a": {}, "b": {}} if side == "inputs" else {"theta": 0.8, "painted": "boxes"}
+        changed = said | {side: less}
+        (result / "result.json").write_text(json.dumps(changed))
+        with pytest.raises(SimjudgeError, match="another simjudge, which kept too little"):
+            certify([result], tmp_path / "dossier")
+
+
+def test_scene_and_camera_of_a_rendered_set_are_named(files, tmp_path):
+    for name in ("real", "sim"):
+        (tmp_path / f"{name}.json").write_bytes((files / f"{name}.json").read_bytes())
+    record = {"version": "9", "scene": {"name": "hall", "sha256": "5c"}, "camera": {"name": "plain", "sha256": "ca"},
+              "engine": {"name": "default", "variant": "x"}, "seed": 7}  # fmt: skip
+    (tmp_path / "sim.json.render.json").write_text(json.dumps(record))
+    (tmp_path / "real.json.render.json").write_text("{")
+    found = certify([compared(tmp_path, tmp_path / "r")], tmp_path / "dossier")
+    real, sim = json.loads((tmp_path / "dossier/dossier.json").read_text())["results"][0]["inputs"]
+    assert real["rendered"] is None
+    assert (sim["rendered"]["camera"], sim["rendered"]["scene_sha256"], sim["rendered"]["seed"]) == ("plain", "5c", 7)
+    page = (tmp_path / "dossier/index.html").read_text()
+    assert "camera plain" in page
+    assert "nothing beside the set says" in page
+    assert "records of a rendering that cannot be read" in found.losses.lines()[0]
 
 
 def test_the_page_says_what_was_compared_and_what_it_is_no_evidence_for(dossier):

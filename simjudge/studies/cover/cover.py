@@ -18,7 +18,7 @@ from simjudge.capture.still_poses import StillPoses
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files, output_path
+from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -40,15 +40,13 @@ from simjudge.studies.cover.context_coverage import (
     overlap_numbers,
     similar_pairs,
 )
-from simjudge.studies.cover.cover_result import COVER, CoverageCurve, CoverResult, uncovered_rows
+from simjudge.studies.cover.cover_folder import PICTURES, POSES, check_folder, same_labels, write_poses
+from simjudge.studies.cover.cover_result import CoverageCurve, CoverResult, uncovered_rows
 from simjudge.studies.cover.cover_settings import CoverSettings
 from simjudge.studies.cover.label_view import LabelView, labelled_frames
 from simjudge.studies.cover.newly_covered import judge_newly_covered
 from simjudge.studies.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
 from simjudge.studies.judged_set import require_labels
-
-PICTURES, POSES = "pictures", "poses.csv"
-"""Names of the rendered set and of the poses in the folder of a coverage search."""
 
 _MOST_PICTURES = 100_000
 
@@ -101,7 +99,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
         from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
-    folder = _folder(Path(out))
+    folder = check_folder(Path(out))
     frames, before = _read_sets(a, b)
     taken_by = camera if isinstance(camera, Camera) else read_camera(camera)
     search = _Search(frames, before, settings, scene, taken_by, engine, vehicle, mount)
@@ -222,7 +220,7 @@ class _Search:
             each.objects for each in poses
         ]))  # fmt: skip
         frames = self._numbered(frames)
-        same = sum(_same_labels(frames, predicted, index) for index in range(len(frames)))
+        same = sum(same_labels(frames, predicted, index) for index in range(len(frames)))
         return _Rendered(out, frames, same, done.losses)
 
     def _numbered(self, frames: FrameSet) -> FrameSet:
@@ -285,41 +283,6 @@ class _Search:
         return CoverageCurve(coverage_curve(entered, pictures), coverage_curve(first, pictures))
 
 
-def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], rate: float) -> None:
-    """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
-
-    Args:
-        path: the CSV file; replaced whole or not at all.
-        poses: of the pictures.
-        ranks: the how manieth each was in the choice.
-        rate: pictures a second, for the stamps.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
-    """
-    still = StillPoses("poses", tuple(each.camera for each in poses), rate)
-    rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
-    for stamp, each, rank in zip(still.stamp, poses, ranks, strict=True):
-        numbers = [repr(value) for value in (*each.camera.position, *each.camera.orientation)]
-        rows.append(",".join([f"{stamp // 10**9}.{stamp % 10**9:09d}", *numbers, str(each.scene_seed), str(rank)]))
-    with atomic_file(path) as temporary:
-        temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
-def _folder(out: Path) -> Path:
-    folder = output_path(out)
-    if folder.is_file():
-        raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
-    if folder.is_dir():
-        ours = {POSES, f".{PICTURES}.partial"}
-        others = sorted(each.name for each in folder.iterdir() if each.name not in ours)
-        if (folder / COVER).exists():
-            raise SimjudgeError(f"{folder}: holds the result of another search; choose another --out")
-        if others:
-            raise SimjudgeError(f"{folder}: holds {others[0]!r}, which was not written here; choose another --out")
-    return folder
-
-
 def _read_sets(
     a: FrameSet | str | Path, b: FrameSet | str | Path | None
 ) -> tuple[FrameSet, FrameSet | None]:
@@ -356,16 +319,6 @@ def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPict
     pictures = [ChosenPicture(number, rank) for rank, number in enumerate(chosen, 1)]
     seeds = list(dict.fromkeys(pool.candidates[each.number].scene_seed for each in pictures))
     return sorted(pictures, key=lambda each: (seeds.index(pool.candidates[each.number].scene_seed), each.rank))
-
-
-def _same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
-    """Whether two sets have the same labels in a frame."""
-    tables = []
-    for each in (frames, predicted):
-        rows = each.objects.frame == index
-        table = np.column_stack([each.objects.class_id[rows], np.rint(each.objects.box[rows])])
-        tables.append(table[np.lexsort(table.T)])
-    return bool(np.array_equal(tables[0], tables[1]))
 
 
 def _no_pairs() -> SimilarPairs:

@@ -38,7 +38,9 @@ _CALIBRATOR = (
 )
 
 
-def check_images(images: Images | None, count: int, about: str, encodings: str = "") -> list[Finding]:
+def check_images(
+    images: Images | None, count: int, about: str, encodings: str = "", *, of_robot: bool = True
+) -> list[Finding]:
     """Decode some pictures.
 
     Args:
@@ -46,10 +48,13 @@ def check_images(images: Images | None, count: int, about: str, encodings: str =
         count: how many there are.
         about: their topic or folder.
         encodings: how they are stored, for the table.
+        of_robot: whether a robot can be asked for what is missing; False for a data set.
     """
     if images is None or not count:
         return [
-            Finding.missing(IMAGES, "no pictures", "ros2 bag record --storage mcap --all", about),
+            Finding.missing(
+                IMAGES, "no pictures", "ros2 bag record --storage mcap --all" if of_robot else "", about
+            ),
             Finding.unknown(ENCODING, "no pictures"), Finding.unknown(IMAGE_SIZE, "no pictures"),
         ]  # fmt: skip
     rows = np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(np.int64)).tolist()

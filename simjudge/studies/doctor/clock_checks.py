@@ -141,7 +141,7 @@ def _pace(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     pace = float(np.polyfit(x, y, 1)[0])
     # Jitter of single messages moves the slope of a short recording.
     jitter = float(np.std(y - np.polyval(np.polyfit(x, y, 1), x))) / max(seconds, 1e-9)
-    figure = f"{pace:.4f} of it over {seconds:.1f} s"
+    figure = f"{pace:.4f} s of stamps in a second of recording, over {seconds:.1f} s"
     if stamp[0] < _SIMULATED * _SECOND or survey.of_type(CLOCK):
         return Finding.measured(PACE, topic.name, f"{figure}, simulated time", limit, good=True)
     return Finding.measured(
@@ -177,7 +177,8 @@ def _rate(topic: TopicSurvey) -> Finding:
     at = int(np.argmax(interval))
     gaps = int((interval > _LONGEST_GAP * usual).sum())
     figure = f"{1 / usual:.4g} Hz, longest interval {longest:.3g} s"
-    note = f"{gaps} gaps; the longest begins {float(interval[:at].sum()):.3f} s after its first message"
+    counted = "1 gap" if gaps == 1 else f"{gaps} gaps"
+    note = f"{counted}; the longest begins {float(interval[:at].sum()):.3f} s after its first message"
     return Finding.measured(
         RATE, topic.name, figure, limit, good=gaps == 0, note=note,
         mend=f"ros2 bag record --storage mcap --max-cache-size 1000000000 {topic.name}",

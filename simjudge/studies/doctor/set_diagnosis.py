@@ -62,7 +62,8 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
         frames = read_set(path)
     count = 0 if frames is None else len(frames)
     losses.extend(Losses() if frames is None else frames.losses)
-    findings = [*_set_times(path, frames, clouds), *check_images(None if frames is None else frames.images, count, "")]
+    pictures = check_images(None if frames is None else frames.images, count, "", of_robot=False)
+    findings = [*_set_times(path, frames, clouds), *pictures]
     findings.append(_set_calibration(clouds))
     findings += check_labels(path, frames, troubles[0] if troubles else "")
     findings += check_clouds(path, None, clouds, "") if scans else [Finding.missing(CLOUDS, "no point clouds")]

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 MANIFEST = "manifest.sha256"
-CLOSE = 1e-9
+CLOSE = 1e-12
 """Numbers agree to this, relative; they are sums in another order."""
 SIGNIFICANCE = 0.05
 """Corrected p up to which a difference counts as a gap."""

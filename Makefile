@@ -38,7 +38,7 @@ demo: setup-sim ## two simulations judged against a stand-in for reality: render
 krc: setup-sim ## the KRC experiment: a straight drive, replayed through virtual sensors and compared; about 10 minutes
 	$(BIN)/simjudge study run krc --size $(or $(SIZE),small) --out krc_out
 
-test: setup-test ## lint, types, all tests but the few that take longest
+test: setup-test ## lint, types, all tests but those that take longest
 	@scripts/browser.sh
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -m "not long"

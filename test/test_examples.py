@@ -42,6 +42,7 @@ def page_blocks():
     return [m["code"] for m in kept if _HAS_SIMULATOR or m["note"] != "needs the extra sim"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_page_of_python_runs(folder):
     blocks = page_blocks()
@@ -53,6 +54,7 @@ def test_the_page_of_python_runs(folder):
         assert (folder / name).exists(), name
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path, folder):

@@ -104,6 +104,7 @@ def test_all_users_get_the_same_frame_of_an_instant(world, expected, tmp_path, u
         np.testing.assert_array_equal(getattr(objects, name), getattr(expected[bodies].truth.objects, name))
 
 
+@pytest.mark.long
 def test_a_drive_gets_the_frame_that_another_engine_has_of_the_instant(tmp_path):
     options = DriveOptions(
         str(driving_scenes.scene_file(tmp_path)), str(driving_scenes.camera_file(tmp_path)), seed=SEED

@@ -112,6 +112,7 @@ def test_cones_of_the_scans_are_as_high_and_as_wide_as_the_scene_has_them(scans)
     assert np.ptp(np.percentile(across, [5, 95])) == pytest.approx(0.18, abs=0.04)
 
 
+@pytest.mark.long
 def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -138,6 +139,7 @@ def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
     assert read_poses(tmp_path / "sim.mcap", "/tf", None, "camera_optical_frame").trajectory.frame_id == "map"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_virtual_lidar_sees_the_ground_and_the_cones_as_the_real_one_does(drive, tmp_path, capsys):
     """docs/measurements/lidar_gap.md, model B: ground to 1 %, cones beyond 4 m to a third."""

@@ -109,6 +109,7 @@ def test_what_was_done_is_written_down(place):
     assert yaml.safe_load((out / "data.yaml").read_text())["rendered"]["seed"] == 3
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes_and_another_other_ones(place):
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         run(place, "tiny", "--poses", "random", "-n", 4, "--scenes", 2, "--seed", seed, "--out", place / name)
@@ -117,6 +118,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_ones(place):
     assert not set(bytes_in(place / "a").values()) & set(bytes_in(place / "c").values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "jobs"),
     [("set", 1), pytest.param("set.mcap", 1, marks=pytest.mark.long), pytest.param("set", 2, marks=pytest.mark.long)],

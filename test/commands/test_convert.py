@@ -37,6 +37,7 @@ def checksums(frames):
     return [zlib.crc32(frames.images.read_encoded(i).data) for i in range(len(frames))]
 
 
+@pytest.mark.long
 def test_through_every_format(source, tmp_path):
     place = source
     steps = [("a.mcap",), ("b", "--to", "coco"), ("c.db3",), ("d", "--to", "cvat"), ("e", "--to", "cpd"), ("f.json",)]

@@ -51,6 +51,7 @@ def test_a_missing_engine_is_one_line(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_engine_agrees_with_itself(tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
@@ -93,6 +94,7 @@ def run_with(site, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.long
 def test_somebody_elses_engine_renders(site, tmp_path):
     camera, out = tmp_path / "camera.yaml", tmp_path / "out"
     camera.write_text("size: [48, 32]\nfield_of_view: 80\nrate: 10\nsupersampling: 1\n")

@@ -149,6 +149,7 @@ def test_a_camera_s_chain_is_run_and_recorded(source, tmp_path):
     assert len(told["camera"]["sha256"]) == 64
 
 
+@pytest.mark.long
 def test_a_camera_of_one_s_own_and_what_is_wrong_with_it(source, tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text("{size: [32, 24], field_of_view: 60, rate: 5, filters: [gray_world]}")

@@ -109,6 +109,7 @@ def test_losses(frames, tmp_path):
     assert "left out 1 label files without an image" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gone", "a.onnx", "a.pt", "a.txt", "a.mcap"])
 def test_what_it_does_not_know(tmp_path, name):
     if name != "gone":

@@ -25,6 +25,7 @@ def recordings(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_table_and_the_verdict_are_printed(recordings):
     done = run("objects", recordings / "real.mcap", recordings / "sim.mcap", "--out", recordings / "out")
     assert done.returncode == 0, done.stderr

@@ -143,6 +143,7 @@ def paired(folder):
     return folder / "sim.mcap"
 
 
+@pytest.mark.long
 def test_a_script_for_another_simulator(folder, tmp_path):
     out = tmp_path / "move.py"
     done = replay(folder / "poses.txt", "--camera", "plain", "--out", out)
@@ -156,6 +157,7 @@ def test_a_script_for_another_simulator(folder, tmp_path):
     assert names == list(read_recording(folder / "real.mcap").frame_name)
 
 
+@pytest.mark.long
 def test_a_replay_pairs_with_what_it_replays(folder, paired):
     real, sim = read_recording(folder / "real.mcap"), read_recording(paired)
     assert (list(sim.frame_name), sim.stamp.tolist()) == (list(real.frame_name), real.stamp.tolist())
@@ -178,6 +180,7 @@ def test_a_replay_pairs_with_what_it_replays(folder, paired):
     assert result["overall"]["pointwise_pairs"] == len(shared & sim_shared)
 
 
+@pytest.mark.long
 def test_the_same_lens_at_the_same_poses_gives_the_same_labels(folder, tmp_path):
     out = tmp_path / "again"
     done = replay(folder / "real.mcap", *BACK, "--camera", folder / "noisy.yaml", "--out", out, "--seed", 3)
@@ -187,6 +190,7 @@ def test_the_same_lens_at_the_same_poses_gives_the_same_labels(folder, tmp_path)
     np.testing.assert_array_equal(again.objects.instance, real.objects.instance)
 
 
+@pytest.mark.long
 def test_pose_noise_puts_each_frame_off_by_what_it_is(folder, tmp_path):
     out = tmp_path / "off.mcap"
     done = replay(folder / "real.mcap", *BACK, "--camera", folder / "plain.yaml", "--out", out, "--noise",
@@ -200,6 +204,7 @@ def test_pose_noise_puts_each_frame_off_by_what_it_is(folder, tmp_path):
     assert len({tuple(each.position) for each in errors}) == 6
 
 
+@pytest.mark.long
 def test_measured_cones_stand_where_the_table_has_them(folder, tmp_path):
     table, out = tmp_path / "cones.txt", tmp_path / "measured.mcap"
     table.write_text("id colour x y\n0 0 -2.7 0.6\n0 1 -3.9 0.6\n1 0 -2.7 1.2\n")
@@ -217,6 +222,7 @@ def test_measured_cones_stand_where_the_table_has_them(folder, tmp_path):
         assert (kind == 2) == (hits[0][0] < 240)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     out = tmp_path / "sim.mcap"
@@ -245,6 +251,7 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     assert out.read_bytes() == paired.read_bytes()
 
 
+@pytest.mark.long
 def test_a_full_disk_is_one_line_and_keeps_what_is_finished(folder, tmp_path):
     out = tmp_path / "sim.mcap"
     given = [folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1, "--out", out]
@@ -260,6 +267,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_finished(folder, tmp_path):
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["sim.mcap", "sim.mcap.replay.json"]
 
 
+@pytest.mark.long
 def test_a_drive_in_closed_loop_seen_again_has_the_same_labels(folder, tmp_path):
     """The car that moved by physics, and the camera that is moved along its odometry, see the same."""
     driven, again = tmp_path / "driven.mcap", tmp_path / "again.mcap"
@@ -275,6 +283,7 @@ def test_a_drive_in_closed_loop_seen_again_has_the_same_labels(folder, tmp_path)
     assert len(first.objects) > 50
 
 
+@pytest.mark.long
 def test_poses_beside_the_scene_are_told(folder, tmp_path):
     done = replay(folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1,
                   "--align", "12,0,0", "--out", tmp_path / "outside.mcap")  # fmt: skip
@@ -283,6 +292,7 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
     assert "bring the poses into the scene with --align" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
@@ -310,6 +320,7 @@ def test_what_makes_no_sense_is_one_line(folder, options, code, said):
     assert not list(folder.glob(".*.partial/0*"))
 
 
+@pytest.mark.long
 def test_frames_without_poses_are_left_out_and_counted(folder, tmp_path):
     (tmp_path / "poses.txt").write_text("".join((folder / "poses.txt").read_text().splitlines(keepends=True)[3:15]))
     out = tmp_path / "part.mcap"

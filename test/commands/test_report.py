@@ -118,6 +118,7 @@ def test_a_lost_crop_is_counted(place: Path) -> None:
     assert "This page is incomplete" in (place / "lost.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", ["--out", "--csv"])
 def test_only_ones_own_files_are_replaced(place: Path, tmp_path: Path, option: str) -> None:
     path = tmp_path / "notes"
@@ -135,6 +136,7 @@ def test_only_ones_own_files_are_replaced(place: Path, tmp_path: Path, option: s
     assert f"note: {path} is there already and will be replaced" in again.stderr
 
 
+@pytest.mark.long
 def test_the_page_is_the_same_every_time(place: Path) -> None:
     pages = []
     for name in ("x.html", "y.html"):
@@ -143,6 +145,7 @@ def test_the_page_is_the_same_every_time(place: Path) -> None:
     assert pages[0] == pages[1]
 
 
+@pytest.mark.long
 def test_figures_are_written_for_papers(place: Path) -> None:
     done = run("report", "with_sim", "swept", "-o", "f.html", "--figures", "figures", cwd=place)
     assert done.returncode == 0, done.stderr
@@ -151,6 +154,7 @@ def test_figures_are_written_for_papers(place: Path) -> None:
     assert {"with_sim/overview.svg", "with_sim/w1_histogram_1_cone.pdf", "swept/sweep.svg"} <= written
 
 
+@pytest.mark.long
 def test_a_recording(tmp_path: Path) -> None:
     """One cloud of it is damaged: the page is written, the loss is said, the exit code is 3."""
     messages = drive_messages()

@@ -88,6 +88,7 @@ def test_by_lidar_the_nodes_drive_as_the_library_does(tmp_path):
     assert np.linalg.norm(library.position[-1] - library.position[0]) > 1.5
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_in_a_namespace_and_told_the_truth(tmp_path):
     done = simjudge("run", "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), rviz="false",

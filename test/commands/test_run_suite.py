@@ -60,6 +60,7 @@ def result(folder):
     return json.loads((folder / "result.json").read_text())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_validate_writes_what_compare_writes(judged, tmp_path):
     sets = {"a": judged / "real_stand_in.mcap", "b": judged / "sim.mcap"}
@@ -70,6 +71,7 @@ def test_validate_writes_what_compare_writes(judged, tmp_path):
     assert " red " in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
     saved = {"save": tmp_path / "live.rrd"} if is_installed() else {}
@@ -90,6 +92,7 @@ def test_live_ends_with_the_numbers_of_compare(judged, tmp_path):
         assert len(column(found, "/camera/contexts", "Boxes2D:centers")) > 5
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_detect_records_what_detect_on_the_file_finds(judged, tmp_path):
     done = run("run", "detect", bag=BAG, model=MODEL, rate="8", out=tmp_path / "out", robot_ns="car", **NO_SCREEN)
@@ -103,6 +106,7 @@ def test_detect_records_what_detect_on_the_file_finds(judged, tmp_path):
     assert (recorded.objects.box == file.objects.box).all()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 @pytest.mark.parametrize("namespace", ["", "art_3"])
 def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
@@ -167,6 +171,7 @@ def executable(pid):
     return next((w.decode().rpartition(".")[2] for w in words if w.startswith(b"simjudge.nodes.")), "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_one_ctrl_c_ends_all_with_everything_written(running, tmp_path):
     process, log = running("detect", bag=BAG, model=MODEL, out=tmp_path / "out", **NO_SCREEN)
@@ -180,6 +185,7 @@ def test_one_ctrl_c_ends_all_with_everything_written(running, tmp_path):
     assert info.returncode == 0, info.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("domain")
 def test_a_node_that_is_killed_ends_the_run(running):
     process, log = running("detect", bag=BAG, model=MODEL, **NO_SCREEN)

@@ -139,6 +139,7 @@ simjudge.commands.stopping.Stopping.listen = listen_and_count
 """
 
 
+@pytest.mark.long
 def test_at_many_calls_of_functions_from_the_first_to_the_last(labelled):
     whole = run_program(PROGRAM.format(before=COUNTED.format(last=0)), "info", labelled)
     assert whole.returncode == 0, whole.stderr

@@ -121,6 +121,7 @@ def test_save_or_browser():
     assert done.stderr == "error: give --save or --browser, not both\n"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("rerun_is_here")
 def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domain):
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
@@ -159,6 +160,7 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
         assert set(stamps) <= recorded
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("rerun_is_here")
 def test_sensors_of_a_graph_are_found_by_their_type(tmp_path, monkeypatch, ros_domain):
     pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")

@@ -22,12 +22,14 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_it_is_built_without_a_warning(site):
     assert "simjudge" in (site / "index.html").read_text(encoding="utf-8")
     assert "simjudge compare" in (site / "reference/commands.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_it_fetches_nothing_from_elsewhere(site):
     pattern = re.compile(r"<(?:script|img|iframe)[^>]+src=\"(?:https?:)?//|<link[^>]+(?:stylesheet|preconnect)[^>]+//")
     pages = sorted(site.rglob("*.html"))

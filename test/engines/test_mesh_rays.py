@@ -13,6 +13,7 @@ def ball(trimesh, radius):
     return Mesh(np.asarray(made.vertices), np.asarray(made.faces), np.zeros((len(made.vertices), 2)), made.vertices)
 
 
+@pytest.mark.long
 def test_as_trimesh_has_it():
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
     rng = np.random.default_rng(3)

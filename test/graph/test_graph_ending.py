@@ -91,6 +91,7 @@ def recorded(path):
     return counts
 
 
+@pytest.mark.long
 def test_detect_records_the_detections_of_all_its_images(start, tmp_path):
     bag, out = ROOT / "bags/real_stand_in.mcap", tmp_path / "out"
     run = start("detect", bag=bag, model="cones_red_green", rate="5", out=out)
@@ -122,6 +123,7 @@ def pose_recording(path, count=1200, period=50_000_000):
     return samples.write_messages(path, rows)
 
 
+@pytest.mark.long
 def test_replay_records_every_frame_that_it_took(start, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -139,6 +141,7 @@ def test_replay_records_every_frame_that_it_took(start, tmp_path):
     assert nodes["record_node"]["lost before arrival"] == 0
 
 
+@pytest.mark.long
 def test_sim_records_every_frame_and_its_detections(start, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
@@ -163,6 +166,7 @@ def slow_detector(folder):
     return path
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_stops_at_once_and_closes_the_recording(start, tmp_path):
     bag, out = ROOT / "bags/real_stand_in.mcap", tmp_path / "out"
     run = start("detect", bag=bag, model=slow_detector(tmp_path), rate="20", out=out)

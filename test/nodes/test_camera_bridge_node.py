@@ -95,6 +95,7 @@ def test_jpeg_passes_unchanged_with_camera_info_and_what_is_asked_for(graph, lis
         np.testing.assert_array_equal(np.reshape(message.k, (3, 3)), camera.matrix)
 
 
+@pytest.mark.long
 def test_damaged_jpeg_passes_too_and_is_counted_where_it_must_be_decoded(graph, listen):
     passed = listen(CompressedImage, "/camera/image_raw/compressed")
     raw = listen(Image, "/camera/image_raw")
@@ -108,6 +109,7 @@ def test_damaged_jpeg_passes_too_and_is_counted_where_it_must_be_decoded(graph, 
     assert "left out 2 damaged images, not decoded: /usb_cam/image/compressed at 3.000 s" in graph.output(bridge)
 
 
+@pytest.mark.long
 def test_raw_720p_reaches_the_detector_through_the_bridge_without_loss(graph):
     heard = []
     graph.node.create_subscription(DetectionArray, "camera/detections", heard.append, 1000)
@@ -124,6 +126,7 @@ def test_raw_720p_reaches_the_detector_through_the_bridge_without_loss(graph):
     assert graph.stop(detector) == 0
 
 
+@pytest.mark.long
 def test_images_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, listen, diagnostics):
     stamped = listen(Image, "/stamped")
     bridges = [
@@ -144,6 +147,7 @@ def test_images_without_a_stamp_are_told_and_stamped_on_arrival_if_asked(graph, 
     assert graph.until(lambda: diagnostics["stamped: bridge"].message == taken), diagnostics["stamped: bridge"].message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, diagnostics, tmp_path, scale):
     images, info = listen(Image, "/camera/image_raw"), listen(CameraInfo, "/camera/camera_info")
@@ -165,6 +169,7 @@ def test_a_calibration_for_another_size_is_scaled_only_if_asked(graph, listen, d
     assert "set scale_calibration:=true" in diagnostics[name].message
 
 
+@pytest.mark.long
 def test_what_cannot_be_is_refused_in_one_line(graph, tmp_path):
     odd = calibration(tmp_path, centre=(80.0, 60.0))
     for given, reason in (
@@ -178,6 +183,7 @@ def test_what_cannot_be_is_refused_in_one_line(graph, tmp_path):
     assert "/camera/image_raw is both taken and published" in output
 
 
+@pytest.mark.long
 def test_an_odd_calibration_is_used_with_a_warning_if_asked(graph, diagnostics, tmp_path):
     odd = calibration(tmp_path, centre=(80.0, 60.0))
     bridge = graph.start("camera_bridge_node", calibration=odd, calibration_check="warn")

@@ -62,6 +62,7 @@ def boxes(message):
     return [(d.box.x0, d.box.y0, d.box.x1, d.box.y1) for d in message.detections]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "min_score"), [(RED, 0.05), (NET, 0.001)])
 def test_detections_are_those_of_simjudge_detect(graph, detections, tmp_path, model, min_score):
     bag = ROOT / "bags" / "sim.mcap"
@@ -89,6 +90,7 @@ def test_detections_are_those_of_simjudge_detect(graph, detections, tmp_path, mo
     assert graph.stop(node) == 0, graph.output(node)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reliability", ["best_effort", "reliable"])
 def test_nothing_of_720p_at_30_hz_is_lost(graph, detections, diagnostics, reliability):
     node = started(graph, model=RED, every_frame=True)
@@ -105,6 +107,7 @@ def test_nothing_of_720p_at_30_hz_is_lost(graph, detections, diagnostics, reliab
     assert graph.stop(node, signal.SIGTERM) == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_the_model_is_swapped_while_it_runs_and_a_bad_one_refused(graph, detections, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text("classes:\n  7: {name: cherry, hue: [345, 15], saturation: [0.5, 1], value: [0.5, 1]}\n")
@@ -145,6 +148,7 @@ def test_the_model_is_swapped_while_it_runs_and_a_bad_one_refused(graph, detecti
     assert graph.stop(node) == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_live_work_looks_at_the_newest_image(graph, detections, diagnostics):
     node = started(graph, model=NET, transport="raw")
     graph.start(SOURCE, count=200, rate=100.0, width=240)
@@ -161,6 +165,7 @@ def test_live_work_looks_at_the_newest_image(graph, detections, diagnostics):
     assert graph.stop(node) == 0, "what is skipped in live work is no loss"
 
 
+@pytest.mark.long
 def test_a_slow_detector_makes_images_wait_and_loses_none(graph, detections, diagnostics, tmp_path):
     node = started(graph, model=slow_detector(tmp_path), every_frame=True, queue_mb=1.0)
     graph.start(SOURCE, count=40, rate=200.0)
@@ -171,6 +176,7 @@ def test_a_slow_detector_makes_images_wait_and_loses_none(graph, detections, dia
     assert graph.stop(node) == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_images_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detections, tmp_path):
     node = started(graph, model=slow_detector(tmp_path), every_frame=True)
     source = graph.start(SOURCE, count=200, rate=100.0)
@@ -184,6 +190,7 @@ def test_images_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detec
     assert f"{200 - len(seen)} images that still waited when the node was ended" in graph.output(node)
 
 
+@pytest.mark.long
 def test_damaged_images_are_counted_and_never_published_as_empty(graph, detections, diagnostics):
     node = started(graph, model=RED, every_frame=True)
     source = graph.start(SOURCE, compressed=True, count=9, damaged=3)
@@ -206,6 +213,7 @@ def test_unfitting_qos_is_a_diagnostic_that_names_the_fix(graph, diagnostics):
     assert "set reliability:=best_effort here" in diagnostics[name].message
 
 
+@pytest.mark.long
 def test_slow_images_are_no_silence(graph, detections):
     node = graph.start(Path(__file__).with_name("impatient_detection_node.py"), model=RED)
     graph.wait_for(node, "no image yet")
@@ -236,6 +244,7 @@ def test_stamps_of_another_clock_are_no_delay(graph, detections, diagnostics, ah
     assert not ahead or len(detections)
 
 
+@pytest.mark.long
 def test_silence_is_explained_and_similar_topics_are_named(graph, diagnostics):
     graph.start(SOURCE, topic="/front/camera/image", alone=True, count=1)
     # What simjudge itself draws is more similar by name, and no input.

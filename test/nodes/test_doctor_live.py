@@ -82,6 +82,7 @@ def finding(found, check):
     return next(each for each in found["checks"] if each["check"] == check)
 
 
+@pytest.mark.long
 def test_whole_robot_has_what_a_recording_needs(graph):
     Robot(graph.node)
     code, said, found = doctor(graph)
@@ -108,6 +109,7 @@ def test_whole_robot_has_what_a_recording_needs(graph):
     assert "simjudge_doctor_" not in said
 
 
+@pytest.mark.long
 def test_what_is_wrong_with_a_graph_is_named_with_the_line_that_mends_it(graph):
     node = graph.node
     Robot(node, late=2.0)
@@ -124,6 +126,7 @@ def test_what_is_wrong_with_a_graph_is_named_with_the_line_that_mends_it(graph):
     assert 1.9 < float(late["figure"].split()[0]) < 4
 
 
+@pytest.mark.long
 def test_two_clocks_are_seen(graph):
     node = graph.node
     clocks = [node.create_publisher(Clock, "/clock", reliable_qos()) for _ in range(2)]
@@ -133,6 +136,7 @@ def test_two_clocks_are_seen(graph):
     assert finding(found, "one publisher of /clock")["figure"] == "2: /test, /test", said
 
 
+@pytest.mark.long
 def test_nothing_runs_is_one_line(graph):
     code, said, found = doctor(graph, "--live")
     assert (code, found) == (1, None)

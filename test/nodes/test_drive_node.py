@@ -74,6 +74,7 @@ def driven(graph):
     return Ends()
 
 
+@pytest.mark.long
 def test_detections_wait_for_odometry_and_for_the_lens(graph, driven):
     driver = graph.start("drive_node")
     assert driven.ready()
@@ -138,6 +139,7 @@ def test_an_image_that_came_late_waits_for_the_odometry_of_its_handing_over(grap
     assert graph.stop(driver) == 0
 
 
+@pytest.mark.long
 def test_where_no_detections_come_it_stops(graph, driven, tmp_path):
     camera = tmp_path / "camera.yaml"
     camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\n")

@@ -79,6 +79,7 @@ def live(message):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", list(LABELS))
 def test_live_labels_are_those_of_the_recording(graph, tmp_path, form):
     if LABELS[form][0] == "solids":

@@ -125,6 +125,7 @@ def test_what_cannot_be_configured_stays_unconfigured_and_says_why(graph, lead):
     assert node.wait(60) == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_a_judge_keeps_its_frames_while_inactive_and_cleanup_writes_the_result(graph, lead, tmp_path):
     bag, out = ROOT / "bags/sim.mcap", tmp_path / "out"
     judge = graph.start(
@@ -184,6 +185,7 @@ def test_theta_and_min_score_change_between_two_results_and_are_refused_within_o
     assert graph.stop(judge, signal.SIGTERM) == 0, graph.output(judge)
 
 
+@pytest.mark.long
 def test_time_stands_still_while_a_simulation_is_inactive(graph, lead, tmp_path):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

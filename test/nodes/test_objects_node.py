@@ -126,6 +126,7 @@ def test_frames_without_a_partner_are_counted_and_said(graph, live):
     assert f"warning: left out {text}" in graph.output(process)
 
 
+@pytest.mark.long
 def test_it_says_whom_it_waits_for(graph, live):
     diagnostics = live[3]
     process = graph.start("objects_node", follow="predictions")

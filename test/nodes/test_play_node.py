@@ -36,6 +36,7 @@ def test_a_played_recording_is_recorded_again_message_by_message(graph, images, 
     assert content(tmp_path / "again") == content(images)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", ["sim.mcap", "real_stand_in.mcap"])
 def test_the_sample_recordings_arrive_whole(graph, sample, tmp_path, repository):
     recorder = graph.start("record_node", out=tmp_path / "again", pattern="/camera/.*|/vehicle/.*")
@@ -78,6 +79,7 @@ def test_a_loop_starts_again_and_the_clock_jumps_back(graph, notes, tmp_path):
     assert {10**18, 10**18 + 400_001_000} <= set(clock)
 
 
+@pytest.mark.long
 def test_pause_and_go_on(graph, notes, images):
     player = graph.start("play_node", bag=images, start_paused=True, wait_for_subscribers=["/note"])
     assert graph.call(SetBool, "/play_node/pause", SetBool.Request(data=False)).success
@@ -133,6 +135,7 @@ def test_a_damaged_recording_is_played_as_far_as_it_goes(graph, notes, images):
     assert texts(notes) == [f"image {i}" for i in range(len(notes))]
 
 
+@pytest.mark.long
 def test_types_that_are_not_installed_or_differ_are_left_out(graph, notes, tmp_path):
     strange = add_strange_topics(tmp_path / "strange")
     code, output = graph.run_serving("play_node", bag=strange, rate=10.0, wait_for_subscribers=["/note"])

@@ -110,6 +110,7 @@ def test_refusals_are_one_line(graph, tmp_path, parameters, said):
     assert said in graph.refusal("record_node", **given)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.xdist_group("camera rate")
 @pytest.mark.parametrize("reliability", ["best_effort", "reliable"])

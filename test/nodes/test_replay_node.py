@@ -77,6 +77,7 @@ def camera(tmp_path):
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["odometry", "tf"])
 def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
     bag = recording(tmp_path / "real", kind)
@@ -108,6 +109,7 @@ def heard(graph, kind, topic):
     return out
 
 
+@pytest.mark.long
 def test_camera_info_is_enough_and_labels_come_as_images_too(graph, tmp_path, camera):
     bag = recording(tmp_path / "real", "odometry", info)
     semantic, instance = heard(graph, Image, "camera/semantic"), heard(graph, Image, "camera/instance")

@@ -62,6 +62,7 @@ def times(messages):
     return [message.clock.sec * 10**9 + message.clock.nanosec for message in messages]
 
 
+@pytest.mark.long
 def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path):
     scene, camera = scene_file(tmp_path), camera_file(tmp_path)
     loop = make_closed_loop(DriveOptions(str(scene), str(camera), seed=2, images=False))
@@ -119,6 +120,7 @@ def check_wheels(heard, states):
     assert (parents["front_left_wheel"], parents["rear_left_wheel"]) == ("front_left_steer", "base_link")
 
 
+@pytest.mark.long
 def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, tmp_path):
     sim = start(graph, tmp_path, patience=60.0, limit=1.0)
     answers = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable_qos(10))
@@ -144,6 +146,7 @@ def test_in_lock_step_time_stands_still_until_a_frame_is_answered(graph, heard, 
     assert graph.stop(sim) == 0
 
 
+@pytest.mark.long
 def test_a_frame_that_nobody_answers_is_counted_and_time_goes_on(graph, heard, tmp_path):
     states = States(graph.node)
     sim = start(graph, tmp_path, patience=1.0, limit=1.05)
@@ -155,6 +158,7 @@ def test_a_frame_that_nobody_answers_is_counted_and_time_goes_on(graph, heard, t
     assert "1 drives that did not finish" in graph.output(sim)
 
 
+@pytest.mark.long
 def test_free_running_keeps_pace_with_the_wall(graph, heard, tmp_path):
     factors = []
     graph.node.create_subscription(Float64, "sim/real_time_factor", lambda m: factors.append(m.data), reliable_qos())
@@ -167,6 +171,7 @@ def test_free_running_keeps_pace_with_the_wall(graph, heard, tmp_path):
     assert graph.stop(sim) == 0
 
 
+@pytest.mark.long
 def test_pause_and_reset(graph, heard, tmp_path):
     sim = start(graph, tmp_path, lock_step=False, speed=1.0, once=False)
     go = graph.node.create_publisher(VehicleInput, "vehicle/input", reliable_qos(10))
@@ -250,6 +255,7 @@ def test_senseless_commands_are_not_obeyed(graph, heard, tmp_path):
     assert "throttle 2, not within 0 to 1" in graph.output(sim)
 
 
+@pytest.mark.long
 def test_a_twist_sets_speed_and_turn_of_the_simulated_car(graph, tmp_path):
     """At 0.6 m/s and 0.15 rad/s; half a simulated second of silence later it brakes."""
     moved = []
@@ -277,6 +283,7 @@ def test_a_twist_sets_speed_and_turn_of_the_simulated_car(graph, tmp_path):
     graph.stop(sim)
 
 
+@pytest.mark.long
 def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     paths, cones = [], []
     graph.node.create_subscription(Path, "drive/path", paths.append, reliable_qos())

@@ -52,6 +52,7 @@ def reference(tmp_path_factory):
     return [write_csv(folder / f"real_{seed}.csv", made_drive(seed)) for seed in range(5)]
 
 
+@pytest.mark.long
 def test_a_live_drive_is_compared_as_its_recording_is_afterwards(graph, reference, tmp_path):
     heard = []
     graph.node.create_subscription(String, "/validation/drives", heard.append, LATCHED)

@@ -144,6 +144,7 @@ def assert_same_numbers(out, expected):
     assert [ours["inputs"]["b"][k] for k in counts] == [theirs["inputs"]["b"][k] for k in counts]
 
 
+@pytest.mark.long
 def test_two_sets_give_the_result_of_compare_and_wait_for_whoever_comes_late(graph, sets, expected, tmp_path):
     process = graph.start("validation_node", a=sets[0], b=sets[1], out=tmp_path / "out", **FEW)
     graph.wait_for(process, "result in")
@@ -176,6 +177,7 @@ def test_a_model_makes_the_predictions_and_once_ends(graph, expected, tmp_path):
     assert not (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.long
 def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, tmp_path):
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2,
                        certainty_period=1.0, **FEW)  # fmt: skip
@@ -213,6 +215,7 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     assert not (tmp_path / "out.journal").exists()
 
 
+@pytest.mark.long
 def test_killed_and_started_again_and_a_recording_that_loops(graph, sets, messages, expected, tmp_path):
     parameters = {"reference": sets[0], "out": tmp_path / "out", "summary_period": 0.2, "both_directions": False, **FEW}
     ears, feed = Ears(graph), Feed(graph, messages)
@@ -264,6 +267,7 @@ def test_a_jump_back_begins_anew_where_that_is_asked_for(graph, sets, messages):
     assert node.returncode == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, tmp_path):
     node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, wait=1.5,
                        jump_back=30.0, **FEW)  # fmt: skip
@@ -288,6 +292,7 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
     assert {line.partition(":")[0] for line in ours["losses"]} == lines
 
 
+@pytest.mark.long
 def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, messages, expected, tmp_path):
     out, given = tmp_path / "out", {"reference": sets[0], "out": tmp_path / "out", "both_directions": False}
     node = graph.start("validation_node", **given, permutations=100_000, bootstrap=0, certainty_time=3600.0)
@@ -311,6 +316,7 @@ def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, mess
     assert not (tmp_path / "out.journal").exists()
 
 
+@pytest.mark.long
 def test_certainty_follows_the_frames_of_the_window(graph, sets, messages):
     """With a window the number of kept frames stays the same while the frames change."""
     graph.start("validation_node", reference=sets[0], window=0.0, summary_period=0.2, certainty_period=0.3,
@@ -341,6 +347,7 @@ def test_what_is_lost_is_said_without_a_result_too(graph, sets, messages, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_services(graph, sets, messages, tmp_path):
     node = graph.start("validation_node", reference=sets[1], summary_period=0.2, **FEW)
     ears, feed = Ears(graph), Feed(graph, messages)
@@ -368,6 +375,7 @@ def test_services(graph, sets, messages, tmp_path):
     assert graph.stop(node) == 0, graph.output(node)
 
 
+@pytest.mark.long
 def test_unfitting_qos_is_told_with_the_fix(graph, sets, messages):
     node = graph.start("validation_node", reference=sets[0])
     ears = Ears(graph)

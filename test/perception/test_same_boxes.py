@@ -71,6 +71,7 @@ def assert_same(first, second):
         assert apart.min() < 1
 
 
+@pytest.mark.long
 def test_same_boxes_of_every_head(weights, tmp_path):
     """Without suppression, which in a random net hangs on rounding, and with the score cut where no score is near."""
     exported = tmp_path / "m.onnx"
@@ -89,6 +90,7 @@ def test_same_boxes_of_every_head(weights, tmp_path):
         assert_same(first, second)
 
 
+@pytest.mark.long
 def test_half_weights_give_the_same_net(weights, tmp_path):
     for half in (False, True):
         export_onnx(weights, tmp_path / f"{half}.onnx", (SIZE, SIZE), half=half)

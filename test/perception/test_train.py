@@ -109,6 +109,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_checkpoint_can_be_gone_on_fr
     assert json.loads((tmp_path / "d.json").read_text())["options"]["size"] == "as in best.pt"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ctrl_c_exports_the_best_so_far(tmp_path):
     data = paint(tmp_path / "data", 16)

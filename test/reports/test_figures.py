@@ -236,6 +236,7 @@ def test_matplotlib_settings_of_the_user_do_not_matter(result: Result) -> None:
     assert mpl.rcParams["svg.fonttype"] == "path"
 
 
+@pytest.mark.long
 def test_every_figure_is_saved_as_svg_pdf_and_png(tmp_path: Path, result: Result, empty: Result) -> None:
     written = save_figures([result, empty], tmp_path / "out")
     assert sorted(written) == sorted((tmp_path / "out").rglob("*.*"))

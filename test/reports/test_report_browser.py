@@ -64,6 +64,7 @@ def _run(chromium: str, tmp_path: Path, page: Path, *more: str) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("which", "width", "scheme"),
     [("one", 1280, 1), ("one", 500, 0), ("several", 1280, 1), ("several", 500, 0), ("recording", 1280, 1)],
@@ -135,6 +136,7 @@ def test_rows_are_ordered_by_a_click_and_chosen_by_words(
     assert chosen == [row.w1 for row in rows if row.label == "red" and row.group == "at the image's edge"]
 
 
+@pytest.mark.long
 def test_verdicts_of_many_classes_are_ordered(chromium: str, tmp_path: Path) -> None:
     a, b = (made_set(name, seed, 40, classes=tuple(range(30)), pictures=False) for seed, name in enumerate("ab"))
     folder = write_result(tmp_path / "many", made_contexts(a, b), names={str(k): f"kind {k}" for k in range(30)})

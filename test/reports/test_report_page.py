@@ -168,6 +168,7 @@ def many(count: int, classes: int) -> pa.Table:
     return pa.table(columns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("copies", "uncharted"), [(1, 56), (3, 32)])
 def test_80_classes_and_100000_contexts_make_a_small_page(tmp_path: Path, copies: int, uncharted: int) -> None:
     contexts = many(100_000, 80)

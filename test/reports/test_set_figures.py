@@ -125,6 +125,7 @@ def test_each_net_has_a_sentence(result: ManySetsResult) -> None:
     assert "4 of 6 comparisons show a gap, corrected for the study (Holm)." in said[1]
 
 
+@pytest.mark.long
 def test_the_page_shows_figures_tables_and_the_sets(folder: Path, tmp_path: Path) -> None:
     made = sj.load_result(folder).report(tmp_path / "page.html", figures=tmp_path / "figures")
     page = made.path.read_text(encoding="utf-8")

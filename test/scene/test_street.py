@@ -67,6 +67,7 @@ def test_oncoming_cars_keep_to_their_lane_and_walkers_to_the_pavement(scene):
         assert apart.min() > 10
 
 
+@pytest.mark.long
 def test_it_renders_along_its_course_from_its_own_car_without_options(tmp_path):
     done = render("street", tmp_path / "out", camera=camera_file(tmp_path), n=2)
     about = json.loads(done.record_path.read_text())

@@ -82,6 +82,7 @@ def run_killed(study, out, operation, **options):
         os._exit(0)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_killed_at_every_file_operation_it_ends_with_the_same_bytes(study_file, tmp_path):
     study, out = read_study(study_file(LABELS), VERBS), tmp_path / "out"

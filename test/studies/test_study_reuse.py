@@ -144,6 +144,7 @@ def test_a_full_disk_ends_it_in_words(folder, monkeypatch):
     assert not (folder / "out/parts").exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_killed_at_every_file_operation_it_ends_with_the_same_bytes(folder):
     study, out = read_study(folder / "first.yaml", VERBS), folder / "out"

@@ -124,6 +124,7 @@ def test_filters_stand_in_the_order_of_a_camera():
     assert [step.name for step in every.steps("b", {"noise", "blur"})] == ["gaussian_blur", "shot_noise"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_camera_of_the_sample_recording_is_found_from_its_pictures():
     """bags/make_samples.py says what that camera is; the other recording's surfaces and poses differ a little."""

@@ -30,11 +30,13 @@ class Rays(NamedTuple):
         direction: unit vectors in the camera's frame; in the world where the rays have origins of their own.
         grain: two numbers in 0..1 for each ray: where in its lobe a surface mirrors it.
         origin: world, metres; None: all begin where the view has the camera.
+        places: each pixel's place in the image, row by row; None: what is seen stays in the rays' order.
     """
 
     direction: Any
     grain: Any
     origin: Any = None
+    places: Any = None
 
 
 class Spot(NamedTuple):

@@ -123,7 +123,7 @@ class Integrator:
             hit, way = self._behind_glass(hit, start, direction)
             depth = t.dot(way, t.vector(t.same(view.rotation[:, 2].tolist())))
         thing = t.select(hit.valid, hit.thing, -1)
-        things, depths = t.host(thing, t.select(hit.valid, depth, math.inf))
+        things, depths = t.host(thing, t.select(hit.valid, depth, math.inf), places=rays.places)
         return things, depths
 
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
@@ -143,7 +143,8 @@ class Integrator:
         if self._glass is not None:
             hit, way = self._behind_glass(hit, start, direction)
             distance = t.dot(way, direction)
-        things, distances = t.host(t.select(hit.valid, hit.thing, -1), t.select(hit.valid, distance, math.inf))
+        thing = t.select(hit.valid, hit.thing, -1)
+        things, distances = t.host(thing, t.select(hit.valid, distance, math.inf), places=rays.places)
         return things, distances
 
     def _behind_glass(self, hit: Hit, start: Any, direction: Any) -> tuple[Hit, Any]:
@@ -170,7 +171,7 @@ class Integrator:
         hit = t.hit(start, direction, t.everywhere)
         light = self._seen(hit, start, direction, rays, view)
         depth = t.select(hit.valid, hit.distance * rays.direction[2], math.inf)
-        radiance, thing, depths = t.host(light, t.select(hit.valid, hit.thing, -1), depth)
+        radiance, thing, depths = t.host(light, t.select(hit.valid, hit.thing, -1), depth, places=rays.places)
         return radiance, thing, depths
 
     def radiance(self, rays: Rays, view: View, block: int) -> Floats:
@@ -186,7 +187,7 @@ class Integrator:
         """
         start, direction = self._start(rays, view)
         hit = self._t.hit(start, direction, self._t.everywhere)
-        return self._t.means(self._seen(hit, start, direction, rays, view), block)
+        return self._t.means(self._seen(hit, start, direction, rays, view), block, rays.places)
 
     def _seen(self, hit: Hit, start: Any, direction: Any, rays: Rays, view: View) -> Any:
         """What a camera sees along rays that hit something first."""

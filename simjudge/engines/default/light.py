@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import UsageError
@@ -112,7 +114,7 @@ class Light:
             view = _view(lens, scene_state.camera, n)
             dealt = _dealt(n * n, len(scene_states), number)
             rays = self._rays_of(lens, n, dealt)
-            total += image_from_parts(lens.size, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
+            total += _image(lens, rays, self._tracer.follow(partial(light, view=view, block=len(dealt)), rays))
         return total if len(scene_states) == 1 else total / np.float32(len(scene_states))
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
@@ -130,24 +132,26 @@ class Light:
         self._place(scene_state.bodies)
         view = _view(lens, scene_state.camera, 1)
         trace = self._integrator.things_and_distance if lens.omnidirectional else self._integrator.things_and_depth
-        parts = self._tracer.follow(partial(trace, view=view), self._rays_of(lens, 1, (0,)))
-        return self._labels(lens, [part[0] for part in parts], [part[1] for part in parts])
+        rays = self._rays_of(lens, 1, (0,))
+        parts = self._tracer.follow(partial(trace, view=view), rays)
+        return self._labels(*(_image(lens, rays, [part[k] for part in parts]) for k in (0, 1)))
 
     def _render_with_labels(self, lens: Lens, scene_state: SceneState) -> npt.NDArray[np.float32]:
         """What `render` gives of one instant with one ray a pixel. The same rays see the labels, which are kept."""
         self._place(scene_state.bodies)
         self._count_rays(lens.size[0] * lens.size[1])
         work = partial(self._integrator.radiance_and_things, view=_view(lens, scene_state.camera, 1))
-        parts = self._tracer.follow(work, self._rays_of(lens, 1, (0,)))
-        self._known_labels = (
-            (lens, scene_state),
-            self._labels(lens, [each[1] for each in parts], [each[2] for each in parts]),
-        )
-        return image_from_parts(lens.size, [each[0] for each in parts])
+        rays = self._rays_of(lens, 1, (0,))
+        parts = self._tracer.follow(work, rays)
+        radiance, thing, depth = (_image(lens, rays, [part[k] for part in parts]) for k in range(3))
+        self._known_labels = (lens, scene_state), self._labels(thing, depth)
+        return radiance
 
-    def _labels(self, lens: Lens, things: Sequence[IntArray], depths: Sequence[Floats]) -> Labels:
-        thing, depth = (image_from_parts(lens.size, parts) for parts in (things, depths))
-        return Labels(self._class_id[thing], self._instance[thing], depth)
+    def _labels(self, thing: IntArray, depth: Floats) -> Labels:
+        """Labels of images of things (-1: none) and depths."""
+        class_id, instance = np.empty(thing.shape, np.uint8), np.empty(thing.shape, np.uint16)
+        _look_up(thing, self._class_id, self._instance, class_id, instance)
+        return Labels(class_id, instance, depth)
 
     def render_timed(self, lens: Lens, exposure: TimedExposure, rays_per_pixel: int) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), each ray at its own time; see `ray_times.EngineWithRayTimes`."""
@@ -155,8 +159,7 @@ class Light:
 
     def labels_timed(self, lens: Lens, exposure: TimedExposure) -> Labels:
         """Classes, instances and depth, each row at its own time; see `ray_times.EngineWithRayTimes`."""
-        thing, depth = self._timed.things_and_depth(lens, exposure)
-        return Labels(self._class_id[thing], self._instance[thing], depth)
+        return self._labels(*self._timed.things_and_depth(lens, exposure))
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first, bodies not named where the scene has them; see `simjudge.engines.contract.Engine`.
@@ -240,7 +243,8 @@ class Light:
             pixels = np.stack([order % lens.size[0], order // lens.size[0]], 1)
             count = max(self._tracer.wavefront // len(chosen), 1)
             parts = (pixels[k : k + count] for k in range(0, len(pixels), count))
-            self._rays[key] = [self._wavefront(lens, part, n, chosen) for part in parts]
+            rays = [self._wavefront(lens, part, n, chosen) for part in parts]
+            self._rays[key] = [rays[0]._replace(places=self._tracer.places(order))] if len(rays) == 1 else rays
         return self._rays[key]
 
     def _wavefront(self, lens: Lens, pixels: npt.NDArray[np.int64], n: int, chosen: tuple[int, ...]) -> Rays:
@@ -253,6 +257,27 @@ class Light:
             directions.append(lens.rays_at(part[:, None] + grid).reshape(-1, 3).astype(np.float32))
             grains.append(grain(part, n).reshape(len(part), n * n, 2)[:, list(chosen)].reshape(-1, 2))
         return Rays(self._tracer.given(np.concatenate(directions)), self._tracer.given(np.concatenate(grains)))
+
+
+def _image(lens: Lens, rays: Sequence[Rays], parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """An image (H, W, ...) from what wavefronts have seen: one alone puts it in its places at once."""
+    if rays[0].places is None:
+        return image_from_parts(lens.size, parts)
+    return parts[0].reshape(lens.size[1], lens.size[0], *parts[0].shape[1:])
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _look_up(
+    thing: IntArray,
+    class_ids: npt.NDArray[np.uint8],
+    instances: npt.NDArray[np.uint16],
+    class_id: npt.NDArray[np.uint8],
+    instance: npt.NDArray[np.uint16],
+) -> None:
+    """Write class and instance (H, W) of things (H, W), by tables whose last row is for -1."""
+    for y in range(thing.shape[0]):
+        for x in range(thing.shape[1]):
+            class_id[y, x], instance[y, x] = class_ids[thing[y, x]], instances[thing[y, x]]
 
 
 def _dealt(rays: int, scene_states: int, number: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import drjit as dr
 import mitsuba as mi
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.engines.default.mitsuba_trees import Found, Part, RayTree, aligned, make_tree
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output
@@ -156,15 +156,36 @@ class MitsubaTracer:
     def where(self, mask: Any, work: Callable[[], Any]) -> Any:
         return dr.if_stmt((), mask, work, lambda: dr.zeros(mi.Vector3f))
 
-    def means(self, vector: Any, block: int) -> Floats:
-        dr.eval(vector)  # at once: each number's mean would follow all rays anew
-        if block > 1:
-            vector = mi.Vector3f(*[dr.block_sum(vector[k], block) / block for k in range(3)])
-        return np.array(vector).T
+    def places(self, order: IntArray) -> Any:
+        return mi.UInt32(mi.Int32(aligned(order.astype(np.int32))))
 
-    def host(self, *arrays: Any) -> list[Any]:
-        dr.eval(*arrays)
-        return [np.array(array).T for array in arrays]
+    def means(self, vector: Any, block: int, places: Any = None) -> Floats:
+        if block > 1:
+            dr.eval(vector)  # at once: each number's mean would follow all rays anew
+            vector = mi.Vector3f(*[dr.block_sum(vector[k], block) / block for k in range(3)])
+        mean: Floats = self.host(vector, places=places)[0]
+        return mean
+
+    def host(self, *arrays: Any, places: Any = None) -> list[Any]:
+        if places is None:
+            dr.eval(*arrays)
+            return [np.array(array).T for array in arrays]
+        # The kernel that computes the values puts them in their places: much less work than to sort them afterwards.
+        placed = [_put(array, places) for array in arrays]
+        dr.eval(*placed)
+        rows = [dr.width(places), -1]
+        return [
+            each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)
+        ]
+
+
+def _put(array: Any, places: Any) -> Any:
+    """Numbers, or vectors one after another, in their places."""
+    columns = list(array) if dr.depth_v(array) > 1 else [array]
+    placed = dr.empty(type(columns[0]), len(columns) * dr.width(places))
+    for k, column in enumerate(columns):
+        dr.scatter(placed, column, places * len(columns) + k, mode=dr.ReduceMode.Permute)
+    return placed
 
 
 def _sphere(vertices: Mapping[int, Floats]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.engines.bvh import Tree, grow, grow_forest, search
 from simjudge.engines.default.packed import Floats
 from simjudge.engines.default.tracer import Hit, Input, Output
@@ -121,12 +121,16 @@ class NumpyTracer:
     def where(self, mask: Any, work: Callable[[], Any]) -> Any:
         return np.where(mask, work(), np.float32(0)) if np.any(mask) else np.zeros((3, 1), np.float32)
 
-    def means(self, vector: Any, block: int) -> Floats:
-        mean: Floats = vector.reshape(3, -1, block).mean(2, dtype=np.float32).T
+    def places(self, order: IntArray) -> Any:
+        return order
+
+    def means(self, vector: Any, block: int, places: Any = None) -> Floats:
+        mean: Floats = self.host(vector.reshape(3, -1, block).mean(2, dtype=np.float32), places=places)[0]
         return mean
 
-    def host(self, *arrays: Any) -> list[Any]:
-        return [array.T for array in arrays]
+    def host(self, *arrays: Any, places: Any = None) -> list[Any]:
+        rows = [array.T for array in arrays]
+        return rows if places is None else [_in_place(each, places) for each in rows]
 
     def _search(
         self, top: Tree, origin: Any, direction: Any, limit: Any, active: Any, *, nearest: bool = True
@@ -147,3 +151,9 @@ class NumpyTracer:
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out
+
+
+def _in_place(values: Any, places: IntArray) -> Any:
+    placed = np.empty(values.shape, values.dtype)
+    placed[places] = values
+    return placed

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.engines.default.packed import Floats
 
 Input = TypeVar("Input")
@@ -280,16 +280,32 @@ class Tracer(Protocol):
             The vector.
         """
 
-    def means(self, vector: Any, block: int) -> Floats:
+    def places(self, order: IntArray) -> Any:
+        """Places for `means` and `host`.
+
+        Args:
+            order: (N,), each number from 0 to N - 1 once: where the values of a ray, or of a block of rays, belong.
+
+        Returns:
+            The places, where the rays are followed.
+        """
+
+    def means(self, vector: Any, block: int, places: Any = None) -> Floats:
         """A vector (N, 3) on the host, averaged over each `block` in a row.
 
         Args:
             vector: of N rays.
             block: rays in a row that are averaged.
+            places: where the blocks' means belong; None: they stay in the rays' order.
 
         Returns:
             Float32 (N / block, 3).
         """
 
-    def host(self, *arrays: Any) -> list[Any]:
-        """Arrays on the host; vectors become (N, 3)."""
+    def host(self, *arrays: Any, places: Any = None) -> list[Any]:
+        """Arrays on the host; vectors become (N, 3).
+
+        Args:
+            arrays: numbers or vectors, of N rays each.
+            places: where the rays' values belong; None: they stay in the rays' order.
+        """

@@ -19,6 +19,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
 from simjudge.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, AnyImage, FloatImage, as_uint8
+from simjudge.sensors.camera.grey_levels import srgb_levels
 from simjudge.sensors.camera.isp import linear_light, srgb
 from simjudge.sensors.camera.physical_noise import emva1288_noise, physical_noise
 
@@ -97,7 +98,11 @@ def develop_light(
     Raises:
         UsageError: as in `apply_steps`.
     """
-    return as_uint8(_run(light if encodes(steps) else srgb(light), steps, seed, amplification))
+    if not encodes(steps):
+        return as_uint8(_run(srgb(light), steps, seed, amplification)) if steps else srgb_levels(light)
+    if steps[-1].name == ENCODING:
+        return srgb_levels(_run(light, steps[:-1], seed, amplification))
+    return as_uint8(_run(light, steps, seed, amplification))
 
 
 def encodes(steps: Sequence[BoundStep]) -> bool:

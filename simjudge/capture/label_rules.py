@@ -125,9 +125,13 @@ def _extents(instances: InstanceImage) -> tuple[IntArray, IntArray]:
     pixels, box = np.zeros(count, np.int64), np.zeros((count, 4), np.int64)
     box[:, 0], box[:, 1] = width, height
     for y in range(height):
-        for x in range(width):
-            k = instances[y, x]
-            pixels[k] += 1
-            box[k, 0], box[k, 1] = min(box[k, 0], x), min(box[k, 1], y)
-            box[k, 2], box[k, 3] = max(box[k, 2], x + 1), max(box[k, 3], y + 1)
+        begin = 0
+        for x in range(1, width + 1):
+            k = instances[y, begin]
+            if x < width and instances[y, x] == k:
+                continue
+            pixels[k] += x - begin
+            box[k, 0], box[k, 1] = min(box[k, 0], begin), min(box[k, 1], y)
+            box[k, 2], box[k, 3] = max(box[k, 2], x), max(box[k, 3], y + 1)
+            begin = x
     return pixels, box

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import cv2
@@ -66,7 +67,9 @@ class ColourClass:
         Returns:
             bool (H, W).
         """
-        hit = _in_range(image, (self.red, self.green, self.blue))
+        hits = []
+        if any((self.red, self.green, self.blue)):
+            hits.append(_in_range(image, (self.red, self.green, self.blue)))
         if hsv is not None and self.needs_hsv:
             hues = (
                 (self.hue,)
@@ -74,8 +77,8 @@ class ColourClass:
                 else ((0, self.hue[1]), (self.hue[0], 360))
             )
             others = _scaled(self.saturation, 255), _scaled(self.value, 255)
-            hit &= np.logical_or.reduce([_in_range(hsv, (_scaled(hue, 0.5), *others)) for hue in hues])
-        return hit
+            hits.append(reduce(cv2.bitwise_or, [_in_range(hsv, (_scaled(hue, 0.5), *others)) for hue in hues]))
+        return np.asarray(reduce(cv2.bitwise_and, hits) > 0) if hits else np.ones(image.shape[:2], np.bool_)
 
     def find_blobs(self, hit: BoolImage) -> Blobs:
         """Find the connected blobs among pixels of this colour, after closing gaps.
@@ -86,7 +89,7 @@ class ColourClass:
         Returns:
             The blobs with a fitting area, not above the line.
         """
-        closed = hit.astype(np.uint8)
+        closed, at_x, at_y = self._around(hit.astype(np.uint8))
         if self.closing > 0:
             kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (self.closing, self.closing))
             closed = cv2.morphologyEx(closed, cv2.MORPH_CLOSE, kernel)  # type: ignore[assignment]
@@ -103,23 +106,33 @@ class ColourClass:
         boxes, scores, crops = [], [], []
         for number in kept:
             x, y, width, height, _ = stats[number].tolist()
+            crops.append(np.asarray(label[y : y + height, x : x + width] == number))
+            x, y = x + at_x, y + at_y
             boxes.append([x, y, x + width, y + height])
             scores.append(float(hit[y : y + height, x : x + width].mean()))
-            crops.append(np.asarray(label[y : y + height, x : x + width] == number))
         return Blobs(boxes, scores, crops)
+
+    def _around(self, hit: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], int, int]:
+        """The part of an image in which blobs can be, and the column and row where it begins.
+
+        OpenCV numbers blobs by blocks of 2 x 2 pixels, so that it begins with one. Centroids, where they count, are
+        those of the whole image to the last bit where all rows above are there.
+        """
+        x, y, width, height = cv2.boundingRect(hit)
+        room = self.closing + self.closing_radius + 2
+        left, top = max(x - room, 0) // 2 * 2, 0 if self.line is not None else max(y - room, 0) // 2 * 2
+        return hit[top : y + height + room, left : x + width + room], left, top
 
 
 def _scaled(limits: Limits | None, factor: float) -> Limits | None:
     return None if limits is None else (limits[0] * factor, limits[1] * factor)
 
 
-def _in_range(image: RgbImage, limits: tuple[Limits | None, Limits | None, Limits | None]) -> BoolImage:
-    """The pixels whose three values lie within their limits."""
-    if not any(limits):
-        return np.ones(image.shape[:2], np.bool_)
+def _in_range(image: RgbImage, limits: tuple[Limits | None, Limits | None, Limits | None]) -> Any:
+    """The pixels whose three values lie within their limits: 255, others 0."""
     given = [(0, 255) if each is None else each for each in limits]
     least, most = [math.ceil(low) for low, _ in given], [math.floor(high) for _, high in given]
-    return np.asarray(cv2.inRange(image, np.array(least), np.array(most)) > 0)
+    return cv2.inRange(image, np.array(least), np.array(most))
 
 
 class Blobs(NamedTuple):

@@ -209,3 +209,33 @@ def test_shipped_thresholds_find_their_colours(name, hues):
     for hue, expected in hues.items():
         (found,) = detector([painted((10, 10, 40, 60, hue))])
         assert [detector.class_names[int(c)] for c in found.class_id] == [expected]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"closing": 5},
+        {"closing": 4, "min_area": 3},
+        {"closing_radius": 3},
+        {"closing": 3, "closing_radius": 2, "line": 31.5},
+        {"line": 40.0},
+    ],
+)
+@pytest.mark.parametrize("size", [(57, 83), (120, 160), (720, 1280)])
+def test_blobs_are_looked_for_where_hits_are_alone(monkeypatch, rules, size):
+    """The same blobs, in the same order, with the same scores and pixels as in the whole picture."""
+    random = np.random.default_rng(size[0])
+    each = ColourClass(name="red", **rules)
+    for chance in (0.0, 0.01, 0.3):
+        hit = np.zeros(size, bool)
+        y, x = random.integers(1, 30, 2)
+        part = hit[y : y + size[0] // 2, x : x + size[1] // 2]
+        part[:] = random.random(part.shape) < chance
+        found = each.find_blobs(hit)
+        with monkeypatch.context() as patch:
+            patch.setattr(ColourClass, "_around", lambda self, whole: (whole, 0, 0))  # noqa: ARG005
+            expected = each.find_blobs(hit)
+        assert found.box == expected.box
+        assert found.score == expected.score
+        assert all(np.array_equal(a, b) for a, b in zip(found.crop, expected.crop, strict=True))

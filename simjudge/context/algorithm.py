@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from simjudge.context.join_parts import JoinPlan, PairPart, PartRunner, run_parts, split_rows
 from simjudge.context.method import Method
 from simjudge.context.pool import ClassPair, ContextPool, PooledPair, Samples
+from simjudge.context.propensity import Propensity
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -49,6 +51,20 @@ class ClassComparison(ShortRepr):
         return ~np.isnan(self.w1)
 
 
+class PairResult(NamedTuple):
+    """What is found for one pair.
+
+    Attributes:
+        comparisons: at each threshold.
+        resampled: W1 under the resamples, at each threshold; none where there are no resamples.
+        propensity: of the units, at the lowest threshold; None where not asked for.
+    """
+
+    comparisons: list[ClassComparison]
+    resampled: list[ResampledW1]
+    propensity: Propensity | None
+
+
 def compare_class(
     a: Samples,
     b: Samples,
@@ -70,7 +86,8 @@ def compare_class(
     Returns:
         A comparison for each threshold, and for each W1 under the resamples; none where there are no resamples.
     """
-    return compare_pairs([ClassPair(a, b, resamples)], method, thetas, advance)[0]
+    found = compare_pairs([ClassPair(a, b, resamples)], method, thetas, advance)[0]
+    return found.comparisons, found.resampled
 
 
 def compare_pairs(
@@ -79,7 +96,7 @@ def compare_pairs(
     thetas: Sequence[float] | None = None,
     advance: Advance | None = None,
     run: PartRunner | None = None,
-) -> list[tuple[list[ClassComparison], list[ResampledW1]]]:
+) -> list[PairResult]:
     """Compare the contexts of one class for several detectors, and in both directions, with one join.
 
     Args:
@@ -90,11 +107,10 @@ def compare_pairs(
         run: who does the parts of the join; all cores of this machine where not given.
 
     Returns:
-        For each pair a comparison for each threshold, and for each W1 under the resamples; none where there are no
-        resamples.
+        The results, pair by pair.
     """
     return [
-        ([whole.comparison(pair, number) for number in range(whole.theta_count)], whole.resampled)
+        PairResult([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.resampled, whole.propensity)
         for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
     ]
 
@@ -130,8 +146,7 @@ def _compare(
     contexts = ContextPool.of_sets(pairs[0].a.contexts, pairs[0].b.contexts)
     pooled = tuple(PooledPair.of_pair(pair, contexts) for pair in pairs)
     plan = JoinPlan(contexts.tree, pooled, limits, method.strict, method.min_batch_size)
-    # A relabelled context of B needs its neighbours too.
-    both = any(pair.swapped or pair.resamples is not None for pair in pairs)
+    both = any(pair.swapped or pair.propensity for pair in pairs)
     rows = np.arange(len(contexts.tree))
     rows = rows if both else rows[pooled[0].of_a(rows)]
     wholes = [_Whole(pair, limits, strict=method.strict) for pair in pooled]
@@ -156,6 +171,7 @@ class _Whole:
 
     Attributes:
         resampled: W1 under the resamples, at each threshold.
+        propensity: of the units; None where not asked for.
         theta_count: how many thresholds there are.
     """
 
@@ -167,6 +183,7 @@ class _Whole:
         self._batch = np.zeros((count, len(thetas), 2), np.int64)
         self._match, self._similarity = np.full(count, -1, np.int64), np.zeros(count)
         self._overlap = np.zeros(len(pair.frame), np.uint8)
+        self.propensity = Propensity.zeros(pair.frame_count) if pair.propensity else None
         self.resampled = [] if pair.resamples is None else [ResampledW1.zeros(pair.resamples) for _ in thetas]
 
     def add(self, rows: IntArray, part: PairPart) -> None:
@@ -185,6 +202,8 @@ class _Whole:
         np.maximum(self._overlap, part.overlap, out=self._overlap)
         for total, sums in zip(self.resampled, part.resampled, strict=True):
             total.add(sums)
+        if self.propensity is not None and part.propensity is not None:
+            self.propensity.add(part.propensity)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
         """The comparison at one threshold.

@@ -19,6 +19,7 @@ from numba import config
 from simjudge.context.context_tree import ContextTree
 from simjudge.context.distinct import Members
 from simjudge.context.pool import PooledPair
+from simjudge.context.propensity import Propensity
 from simjudge.context.resampling import ResampledW1
 from simjudge.context.similarity_join import SimilarContexts, join_blocks
 from simjudge.context.wasserstein import compare_rows, mark_overlap
@@ -77,6 +78,7 @@ class PairPart(ShortRepr):
         match: int64 (R,), the most similar sample of B, -1 where none is similar.
         match_similarity: (R,), its similarity.
         resampled: sums under the resamples at each threshold; none where there are no resamples.
+        propensity: of the units, by the contexts that are similar at the lowest threshold; None where not asked for.
     """
 
     w1: FloatArray
@@ -86,6 +88,7 @@ class PairPart(ShortRepr):
     match: IntArray
     match_similarity: FloatArray
     resampled: list[ResampledW1]
+    propensity: Propensity | None = None
 
     @classmethod
     def empty(cls, pair: PooledPair, rows: int, thetas: int) -> PairPart:
@@ -100,6 +103,7 @@ class PairPart(ShortRepr):
         return cls(
             np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
             np.zeros(len(pair.frame), np.uint8), np.empty(rows, np.int64), np.empty(rows), resampled,
+            Propensity.zeros(pair.frame_count) if pair.propensity else None,
         )  # fmt: skip
 
 
@@ -148,9 +152,14 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     compared = np.where(pair.of_a(near.row), (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
+    if pair.resamples is None and part.propensity is None:
+        return
+    members = pair.samples.take(near.row)
+    frames = Members(members.start, pair.frame[members.item])
+    if part.propensity is not None:
+        share = pair.count_a / len(pair.frame)
+        part.propensity.add_block(near, frames, pair.ordered.frame, pair.ordered.frame_count_a, share)
     if pair.resamples is not None:
-        members = pair.samples.take(near.row)
-        frames = Members(members.start, pair.frame[members.item])
         for t, total in enumerate(part.resampled):
             # What is similar at a higher threshold is a part of what is at the lowest.
             similar = near if t == 0 else near.at_level(t)

@@ -42,12 +42,14 @@ class ClassPair(ShortRepr):
         resamples: relabellings and reweightings of the frames to try, at every threshold; None for none.
         swapped: the contexts of A are those of the first pair's B, and those of B are those of its A. See
             `simjudge.context.algorithm.compare_pairs`.
+        propensity: whether to find how A's share of the contexts differs from unit to unit.
     """
 
     a: Samples
     b: Samples
     resamples: Resamples | None = None
     swapped: bool = False
+    propensity: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +96,8 @@ class PooledPair(ShortRepr):
         matches: int64 (D,), the first sample of B of each place in the tree, by its number in B; -1 where there is
             none.
         resamples: of the frames that hold the class; None for none.
+        frame_count: how many frames both sets have.
+        propensity: see `ClassPair`.
     """
 
     samples: Members
@@ -105,6 +109,8 @@ class PooledPair(ShortRepr):
     from_a: BoolArray
     matches: IntArray
     resamples: Resamples | None
+    frame_count: int
+    propensity: bool = False
 
     @classmethod
     def of_pair(cls, pair: ClassPair, contexts: ContextPool) -> PooledPair:
@@ -135,6 +141,8 @@ class PooledPair(ShortRepr):
             from_a=order < count_a,
             matches=matches,
             resamples=None if pair.resamples is None else pair.resamples.within(frame),
+            frame_count=a.frame_count + b.frame_count,
+            propensity=pair.propensity,
         )
 
     def of_a(self, places: IntArray) -> BoolArray:

@@ -17,7 +17,7 @@ from simjudge.core.errors import UsageError
 
 BATCH_BYTES = 256 << 20
 """Memory for the labels, their order and the weights of a batch."""
-TRY_BYTES = 7
+TRY_BYTES = 11
 """Bytes of a try for each unit: labels of all classes and of one, their order, and the weight."""
 TRIAL_TRIES = 20
 """Permutations and draws of the first batch under a time limit, by which the others are measured."""
@@ -34,6 +34,10 @@ class ResampleDraws:
         units_a, units_b: sampling units (frames, photographs, blocks of time) of each set.
         seed: of the random numbers.
         paired: unit i of A and unit i of B are a pair: labels are swapped within pairs, and pairs are drawn.
+
+    Attributes:
+        propensity: (units_a + units_b,), log odds by which chance prefers a unit for A; all 0 at first. It takes no part
+            where sets are paired: pairs show the same contexts.
     """
 
     def __init__(self, units_a: int, units_b: int, seed: int, *, paired: bool = False) -> None:
@@ -45,11 +49,16 @@ class ResampleDraws:
         if paired and units_a != units_b:
             raise UsageError(f"paired sets must have the same frames, not {units_a} and {units_b}")
         self.units_a, self.units_b, self._paired = units_a, units_b, paired
+        self.propensity = np.zeros(units_a + units_b)
         # Two streams of numbers: how many draws were made before changes no permutation.
         self._labels, self._weights = (np.random.default_rng([seed, part]) for part in range(2))
 
     def draw(self, permutations: int, bootstrap: int) -> Resamples:
         """Draw the next tries.
+
+        The units of A are drawn without replacement, each with about the probability that its propensity says: the
+        smallest of keys with a logistic distribution (Pareto sampling; Rosen, J. Stat. Plan. Inference 62, 1997). Where
+        all propensities are the same, every choice is equally likely.
 
         Args:
             permutations: relabellings beside the truth. The sizes of both sets stay as they are.
@@ -62,8 +71,8 @@ class ResampleDraws:
             raise UsageError(f"permutations and bootstrap draws must be 0 to {MOST_TRIES}")
         count = self.units_a + self.units_b
         labels = np.zeros((count, 1 + permutations if permutations else 0), np.uint8)
-        labels[: self.units_a] = 1
-        order = None if self._paired else np.zeros(labels.shape, np.int32)
+        labels[: self.units_a, :1] = 1
+        order = None if self._paired else np.zeros(labels.shape)
         if order is not None and labels.shape[1]:
             order[:, 0] = np.arange(count)
         for p in range(1, labels.shape[1]):
@@ -71,8 +80,8 @@ class ResampleDraws:
                 swapped = self._labels.integers(0, 2, self.units_a).astype(np.uint8)
                 labels[:, p] = np.concatenate([1 - swapped, swapped])
             else:
-                order[:, p] = self._labels.permutation(count)
-                labels[:, p] = order[:, p] < self.units_a
+                order[:, p] = self._labels.logistic(size=count) - self.propensity
+                labels[np.argpartition(order[:, p], self.units_a - 1)[: self.units_a], p] = 1
         weights = np.ones((count, 1 + bootstrap if bootstrap else 0), np.uint8)
         for d in range(1, weights.shape[1]):
             drawn = _times_drawn(self._weights, self.units_a)
@@ -104,6 +113,19 @@ class ResamplingSchedule:
         self._memory_share = max(1, columns) / self._most
         self._share_done, self._last_share, self._began = 0.0, 0.0, 0.0
         self.permutations_done = self.bootstrap_done = 0
+
+    @property
+    def relabels(self) -> bool:
+        """Whether there are permutations to make."""
+        return self._wanted[0] > 0
+
+    def prefer(self, propensity: FloatArray) -> None:
+        """Let chance prefer some units for A, from the next batch on.
+
+        Args:
+            propensity: see `ResampleDraws`.
+        """
+        self._draws.propensity = propensity
 
     def next_batch(self) -> Resamples | None:
         """Draw the next batch; its time counts until the next call.

@@ -28,13 +28,13 @@ class Resamples(ShortRepr):
     Attributes:
         labels: uint8 (F, P), 1 where a frame counts for A. Column 0 is the truth.
         weights: uint8 (F, D), how often a frame was drawn. Column 0 is all ones.
-        order: int32 (F, P), the order in which chance puts the frames, of which the first count for A; None where
+        order: float64 (F, P), keys by which chance puts the frames in order, of which the first count for A; None where
             frames are swapped within pairs.
     """
 
     labels: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.uint8]
-    order: npt.NDArray[np.int32] | None = None
+    order: FloatArray | None = None
 
     def within(self, frame: IntArray) -> Resamples:
         """The same relabellings of the frames that hold a class, of which A keeps as many as it has.

@@ -13,6 +13,7 @@ from simjudge.context.join_parts import PartRunner
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.pool import ClassPair, Samples
+from simjudge.context.propensity import Propensity
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resample_draws import ResampleDraws, ResamplingSchedule
 from simjudge.context.resampling import ResampledW1, Resamples
@@ -75,7 +76,7 @@ class SetComparison(ShortRepr):
         Args:
             schedule: the resamples.
             thetas: thresholds, ascending; the method's where not given.
-            advance: told (contexts done, contexts in all) of the first batch of resamples.
+            advance: told (contexts done, contexts in all) of the comparison without resamples.
             run: who does the parts of the join; all cores of this machine where not given.
 
         Returns:
@@ -161,6 +162,11 @@ class ScheduledComparison:
     schedule: ResamplingSchedule
     swapped: bool = False
 
+    @property
+    def propensity_wanted(self) -> bool:
+        """Whether units are relabelled one by one, so that it matters what they show."""
+        return self.schedule.relabels and not self.comparison.paired
+
     def pair(self, class_id: int, first: tuple[Samples, Samples] | None, resamples: Resamples | None) -> ClassPair:
         """The samples of a class.
 
@@ -188,7 +194,7 @@ def compare_together(
     Args:
         scheduled: of the same objects, with one method.
         thetas: thresholds, ascending; the method's where not given.
-        advance: told (contexts done, contexts in all) of the first batch of resamples.
+        advance: told (contexts done, contexts in all) of the comparison without resamples.
         run: who does the parts of the joins; all cores of this machine where not given.
 
     Returns:
@@ -197,44 +203,51 @@ def compare_together(
     first = scheduled[0].comparison
     method, ids = first.method, first.class_ids
     limits = [method.theta] if thetas is None else thetas
-    batches = [each.schedule.next_batch() for each in scheduled]
-    # A relabelled context of B is a row of the join too.
-    both = any(each.swapped or batch is not None for each, batch in zip(scheduled, batches, strict=True))
+    wanted = [each.propensity_wanted for each in scheduled]
+    # Only a unit's propensity asks for the neighbours of contexts of B.
+    both = any(each.swapped for each in scheduled) or any(wanted)
     counts = [len(judged.frames.objects) for judged in first.sets]
     work, done = counts[0] + (counts[1] if both else 0), 0
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
     parts: list[dict[int, list[list[ResampledW1]]]] = [{k: [] for k in ids} for _ in scheduled]
+    odds = [Propensity.zeros(sum(units.count for units in each.comparison.units)) for each in scheduled]
     for class_id in ids:
-        pairs = _class_pairs(scheduled, class_id, batches)
+        pairs = _class_pairs(scheduled, class_id, wanted=wanted)
         found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)
         done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
-        for number, (results, resampled) in enumerate(found):
-            for comparisons, result in zip(compared[number], results, strict=True):
-                comparisons[class_id] = result
-            if batches[number] is not None:
-                parts[number][class_id].append(resampled)
+        for number, result in enumerate(found):
+            for comparisons, one in zip(compared[number], result.comparisons, strict=True):
+                comparisons[class_id] = one
+            if result.propensity is not None:
+                odds[number].add(result.propensity)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
+    for each, known in zip(scheduled, odds, strict=True):
+        each.schedule.prefer(known.of_units())
+    batches = [each.schedule.next_batch() for each in scheduled]
     while any(batch is not None for batch in batches):
-        batches = [None if batch is None else each.schedule.next_batch()
-                   for each, batch in zip(scheduled, batches, strict=True)]  # fmt: skip
-        left = [number for number, batch in enumerate(batches) if batch is not None]
-        for class_id in ids if left else ():
+        for class_id in ids:
             pairs = _class_pairs(scheduled, class_id, batches)
             for number, resampled in enumerate(resample_pairs(pairs, method, limits, run)):
-                if number in left:
+                if batches[number] is not None:
                     parts[number][class_id].append(resampled)
             del pairs
+        batches = [None if batch is None else each.schedule.next_batch()
+                   for each, batch in zip(scheduled, batches, strict=True)]  # fmt: skip
     return [(by_theta, _concatenated(part)) for by_theta, part in zip(compared, parts, strict=True)]
 
 
 def _class_pairs(
-    scheduled: Sequence[ScheduledComparison], class_id: int, batches: Sequence[Resamples | None]
+    scheduled: Sequence[ScheduledComparison],
+    class_id: int,
+    batches: Sequence[Resamples | None] | None = None,
+    wanted: Sequence[bool] | None = None,
 ) -> list[ClassPair]:
     """The samples of a class for each comparison; contexts are cut out for the first one alone."""
     pairs: list[ClassPair] = []
-    for each, batch in zip(scheduled, batches, strict=True):
-        pairs.append(each.pair(class_id, (pairs[0].a, pairs[0].b) if pairs else None, batch))
+    for number, each in enumerate(scheduled):
+        pair = each.pair(class_id, (pairs[0].a, pairs[0].b) if pairs else None, batches[number] if batches else None)
+        pairs.append(replace(pair, propensity=wanted is not None and wanted[number]))
     return pairs
 
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_method import METHODS, frame_sets, samples_of
-from scipy.stats import kstest
+from naive_method import METHODS, frame_sets, naive_patch, naive_similar, samples_of
+from scipy.stats import hypergeom, kstest, wasserstein_distance
 
 from simjudge.context.algorithm import compare_class
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.method import Method
 from simjudge.context.pool import Samples
 from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.resample_loops import expected_w1
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import GAPS, LARGE_GAP, NO_OVERLAP, NOT_TESTED
@@ -35,6 +36,23 @@ def _mean_w1(frames: FrameSet, performance, frames_of_a, frames_of_b, method) ->
     (result,), _ = compare_class(a, b, method)
     w1 = result.w1[result.compared]
     return float(w1.sum()), len(w1)
+
+
+def _relabelled_w1(frames: FrameSet, performance, truth, label, method) -> tuple[float, int]:
+    """Sum and number of W1 under a relabelling, context by context of what truly is A's."""
+    of_frame, patches = frames.objects.frame, [naive_patch(frames, row, method) for row in range(len(performance))]
+    total, count = 0.0, 0
+    for row in np.flatnonzero(truth[of_frame]):
+        near = np.flatnonzero([naive_similar(patches[row], other, method) for other in patches])
+        sides = [[near[side[of_frame[near]] == 1], near[side[of_frame[near]] == 0]] for side in (truth, label)]
+        if len(near) == 0 or min(len(each) for side in sides for each in side) < method.min_batch_size:
+            continue
+        # Kish's effective size: the size of as many frames that hold one object each.
+        size = [[len(each) ** 2 / sum(np.bincount(of_frame[each]) ** 2) for each in side] for side in sides]
+        w1 = wasserstein_distance(*(performance[each] for each in sides[1]))
+        total += w1 * expected_w1(*size[0]) / expected_w1(*size[1])
+        count += 1
+    return total, count
 
 
 def _split(frames: FrameSet, performance, first: int, method) -> tuple[Samples, Samples]:
@@ -57,9 +75,7 @@ def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first
     a, b = _split(frames, performance, first, method)
     _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights))
     for p in range(labels.shape[1]):
-        total, count = _mean_w1(
-            frames, performance, np.flatnonzero(labels[:, p]), np.flatnonzero(labels[:, p] == 0), method
-        )
+        total, count = _relabelled_w1(frames, performance, labels[:, 0], labels[:, p], method)
         np.testing.assert_allclose(resampled.label_sum[p], total, atol=1e-9)
         assert resampled.label_count[p] == count
     for d in range(weights.shape[1]):
@@ -67,6 +83,18 @@ def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first
         total, count = _mean_w1(frames, performance, drawn[drawn < first], drawn[drawn >= first], method)
         np.testing.assert_allclose(resampled.weight_sum[d], total, atol=1e-9)
         assert resampled.weight_count[d] == count
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 30), (2, 3), (4, 4), (5, 60), (30, 30), (100, 200)])
+def test_expected_w1_is_that_of_all_ways_to_deal_equally_spaced_values(sizes):
+    """The values of n_a + n_b samples of a uniform distribution are spaced by 1 / (n_a + n_b + 1) in the mean."""
+    n_a, n_b = sizes
+    total = 0.0
+    for below in range(1, n_a + n_b):
+        of_a = np.arange(max(0, below - n_b), min(below, n_a) + 1)
+        chance = hypergeom.pmf(of_a, n_a + n_b, n_a, below)
+        total += np.sum(chance * np.abs(of_a / n_a - (below - of_a) / n_b)) / (n_a + n_b + 1)
+    assert expected_w1(float(n_a), float(n_b)) == pytest.approx(total, rel=0.04)
 
 
 def _one_box_frames(count: int, random: np.random.Generator) -> tuple[FrameSet, np.ndarray]:

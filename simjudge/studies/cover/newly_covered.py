@@ -18,6 +18,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.progress import ProgressBar
 from simjudge.perception.detection import detect
 from simjudge.studies.compare_settings import IGNORE_MASKS, CompareSettings
+from simjudge.studies.cover.context_coverage import similar_pairs
 from simjudge.studies.cover.cover_settings import CoverSettings
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.set_comparison import SetComparison, comparison_units
@@ -75,11 +76,32 @@ def judge_newly_covered(
     losses = Losses()
     first = judge_set(found, method, chosen.metric, losses, precision=False)
     second = judge_set(detect(new, model, progress=progress), method, chosen.metric, losses, precision=False)
-    part = _only(first, place[rows], object_contexts(first.frames, method, place[rows]))
+    return compare_resembled(first, second, place[rows], chosen)
+
+
+def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, settings: CompareSettings) -> NewlyCovered:
+    """Compare some contexts of a set with those of another one that resemble them.
+
+    The other objects of both sets are left out. They would not change W1, but they would take part where the frames of
+    both sets are dealt anew for the floor. The floor would then be that of other, more frequent contexts, which have
+    more neighbours and so a smaller W1, and a gap would be seen where there is none.
+
+    Args:
+        first: the set whose contexts are looked at.
+        second: the set that is to predict it, with the class ids of the first.
+        rows: (N,) rows of the first set's objects, ascending.
+        settings: patch, threshold, seed and how much is drawn.
+    """
+    method = replace(settings.method, paint_masks=False)
+    resembling = np.unique(similar_pairs(first.frames, second.frames, method, rows).column)
+    a, b = (
+        _only(judged, kept, object_contexts(judged.frames, method, kept))
+        for judged, kept in ((first, rows), (second, resembling))
+    )
     forgo_blas()
-    comparison = SetComparison((part, second), comparison_units(part, second, chosen), method)
-    (classes,), resampled = comparison.compare(comparison.schedule(chosen))
-    _, overall = comparison.certainty(classes, resampled, 0, chosen.margin)
+    comparison = SetComparison((a, b), comparison_units(a, b, settings), method)
+    (classes,), resampled = comparison.compare(comparison.schedule(settings))
+    _, overall = comparison.certainty(classes, resampled, 0, settings.margin)
     return NewlyCovered(len(rows), reduce_comparisons(list(classes.values()))["mean_w1"], overall)
 
 

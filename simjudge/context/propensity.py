@@ -1,0 +1,118 @@
+"""Which units chance may deal to which set: the floor for sets that show their contexts in unlike numbers.
+
+A and B differ where the detector does otherwise in the same context, not where one of them shows a context more often.
+If chance dealt the units regardless of what they show, it would make pairs of sets that show everything alike. In a
+context that B hardly shows, it would find a W1 of two large samples, smaller than that of one large and one small
+sample; and a gap would be seen where there is none. So a unit is dealt to A with a chance that grows with A's share of
+the contexts like those of the unit: its propensity (Rosenbaum, J. Am. Stat. Assoc. 79, 1984, "Conditional permutation
+tests and the propensity score in observational studies").
+"""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from simjudge.context.distinct import Members
+from simjudge.context.similarity_join import Neighbours
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+
+PRIOR = 1.0
+"""Similar samples that are assumed beside those that were found, in the shares of the whole sets."""
+
+
+@dataclass(frozen=True, repr=False)
+class Propensity(ShortRepr):
+    """Logarithms of the odds that a sample like those of a unit is A's, against the odds of all samples.
+
+    Attributes:
+        total: float64 (F,), their sum over the samples of each unit (A's units first, then B's).
+        count: float64 (F,), how many samples these are.
+    """
+
+    total: FloatArray
+    count: FloatArray
+
+    @classmethod
+    def zeros(cls, units: int) -> Propensity:
+        """Nothing is known yet.
+
+        Args:
+            units: of A and of B.
+        """
+        return cls(np.zeros(units), np.zeros(units))
+
+    def add(self, other: Propensity) -> None:
+        """Add what other samples say.
+
+        Args:
+            other: of the same units.
+        """
+        np.add(self.total, other.total, out=self.total)
+        np.add(self.count, other.count, out=self.count)
+
+    def add_block(
+        self, block: Neighbours, own: Members, frame: IntArray, frame_count_a: int, share: float
+    ) -> None:
+        """Take the rows of a block in, each as often as there are samples with that context.
+
+        A unit's own samples say nothing about where it may be dealt: they are left out of its neighbours.
+
+        Args:
+            block: neighbours of R contexts.
+            own: of each row, the pooled unit numbers of the samples with that context.
+            frame: int64 (N,), the pooled unit number of each sample, in order of performance.
+            frame_count_a: units below this number are A's.
+            share: of all samples of the class, those of A.
+        """
+        if 0 < share < 1:
+            shared = (block.start, block.rank, own.start, own.item, frame, frame_count_a, share)
+            _add_odds(*shared, self.total, self.count)
+
+    def of_units(self) -> FloatArray:
+        """float64 (F,), the mean over the samples of each unit; 0 where it has none."""
+        return self.total / np.maximum(self.count, 1)
+
+
+@njit(cache=True, nogil=True)
+def count_units(start, end, rank, frame, times, held):
+    """Count the samples of each unit among some neighbours; returns how many units there are.
+
+    `times` must be 0 for all units, and is the count afterwards; `held` is the units.
+    """
+    units = 0
+    for k in range(start, end):
+        unit = frame[rank[k]]
+        if times[unit] == 0:
+            held[units] = unit
+            units += 1
+        times[unit] += 1
+    return units
+
+
+@njit(cache=True, nogil=True)
+def _add_odds(start, rank, own_start, own_frame, frame, count_a, share, total, count):
+    times, held = np.zeros(len(total)), np.empty(len(total), np.int64)
+    base = math.log(share / (1 - share))
+    for r in range(len(start) - 1):
+        units = count_units(start[r], start[r + 1], rank, frame, times, held)
+        n_a, n_b = 0.0, 0.0
+        for j in range(units):
+            if held[j] < count_a:
+                n_a += times[held[j]]
+            else:
+                n_b += times[held[j]]
+        for m in range(own_start[r], own_start[r + 1]):
+            unit = own_frame[m]
+            mine_a = times[unit] if unit < count_a else 0.0
+            mine_b = times[unit] - mine_a
+            odds = (n_a - mine_a + PRIOR * share) / (n_b - mine_b + PRIOR * (1 - share))
+            total[unit] += math.log(odds) - base
+            count[unit] += 1
+        for j in range(units):
+            times[held[j]] = 0

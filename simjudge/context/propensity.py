@@ -80,7 +80,7 @@ class Propensity(ShortRepr):
 
 
 @njit(cache=True, nogil=True)
-def count_units(start, end, rank, frame, times, held):
+def _count_units(start, end, rank, frame, times, held):
     """Count the samples of each unit among some neighbours; returns how many units there are.
 
     `times` must be 0 for all units, and is the count afterwards; `held` is the units.
@@ -100,7 +100,7 @@ def _add_odds(start, rank, own_start, own_frame, frame, count_a, share, total, c
     times, held = np.zeros(len(total)), np.empty(len(total), np.int64)
     base = math.log(share / (1 - share))
     for r in range(len(start) - 1):
-        units = count_units(start[r], start[r + 1], rank, frame, times, held)
+        units = _count_units(start[r], start[r + 1], rank, frame, times, held)
         n_a, n_b = 0.0, 0.0
         for j in range(units):
             if held[j] < count_a:

@@ -8,8 +8,6 @@ import math
 import numpy as np
 from numba import njit
 
-from simjudge.context.propensity import count_units
-
 
 @njit(cache=True, nogil=True)
 def add_row(into, row):
@@ -27,7 +25,7 @@ def integrate(area, a, n_a, b, n_b, step):
 
 @njit(cache=True, nogil=True)
 def expected_w1(n_a, n_b):
-    """The mean W1 of two samples from a uniform distribution of width 1, to 4 %; sizes may be fractions.
+    """The mean W1 of two samples from a uniform distribution of width 1, to 4 %.
 
     For large samples, F_A - F_B is about normal with the variance F (1 - F) (1 / n_a + 1 / n_b), and the mean of its size
     over F is pi / 8 sqrt(2 / pi) = 0.3133 times sqrt(1 / n_a + 1 / n_b). One value against any number is 1 / 3. The
@@ -43,13 +41,11 @@ def expected_w1(n_a, n_b):
 def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, min_batch, sums, counts):
     """Add W1 of every row that the truth compares under every relabelling, as if both sides had the truth's sizes.
 
-    A row counts once for each of its own samples that truly is A's. Sizes are those of as many units of equal size
-    (Kish's effective size), for the samples of a unit go together.
+    A row counts once for each of its own samples that truly is A's.
     """
     tries = labels.shape[1]
-    a, n_a, q_a, area = np.empty(tries), np.empty(tries), np.empty(tries), np.empty(tries)
+    a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
     seen, whole = np.empty(tries), np.empty(tries)
-    times, held = np.zeros(len(labels)), np.empty(len(labels), np.int64)
     for r in range(len(start) - 1):
         first, last = start[r], start[r + 1]
         own = 0
@@ -58,13 +54,8 @@ def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels
         if own == 0 or last - first < 2:
             continue
         n_a[:] = 0
-        q_a[:] = 0
-        squares = 0.0
-        for j in range(count_units(first, last, rank, frame, times, held)):
-            unit = held[j]
-            add_times(n_a, q_a, labels[unit], times[unit])
-            squares += times[unit] ** 2
-            times[unit] = 0
+        for k in range(first, last):
+            add_row(n_a, labels[frame[rank[k]]])
         if n_a[0] < min_batch or last - first - n_a[0] < min_batch:
             continue
         a[:] = 0
@@ -76,29 +67,20 @@ def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels
             if step > 0:
                 seen[:] = k + 1 - first
                 integrate(area, a, n_a, seen, whole, step)
-        _add_scaled(own, area, n_a, q_a, last - first, squares, min_batch, sums, counts)
+        _add_scaled(own, area, n_a, last - first, min_batch, sums, counts)
 
 
 @njit(cache=True, nogil=True)
-def add_times(count, squares, row, times):
-    """Add the samples of a unit, and their number squared, where the unit counts for A."""
-    for p in range(count.shape[0]):
-        count[p] += times * row[p]
-        squares[p] += times * times * row[p]
-
-
-@njit(cache=True, nogil=True)
-def _add_scaled(own, area, n_a, q_a, whole, squares, min_batch, sums, counts):
-    """Add W1 of a row, `own` times, at the sizes of column 0; sizes n^2 / q of n samples, squared by unit q."""
-    true_b = whole - n_a[0]
-    true_size = expected_w1(n_a[0] ** 2 / q_a[0], true_b**2 / (squares - q_a[0]))
+def _add_scaled(own, area, n_a, whole, min_batch, sums, counts):
+    """Add W1 of a row, `own` times, as if the sizes were those of column 0."""
+    true_size = expected_w1(n_a[0], whole - n_a[0])
     for p in range(len(area)):
         n_b = whole - n_a[p]
         if n_a[p] < min_batch or n_b < min_batch:
             continue
         w1 = area[p] / (n_a[p] * n_b)
-        if n_a[p] != n_a[0] or q_a[p] != q_a[0]:
-            w1 *= true_size / expected_w1(n_a[p] ** 2 / q_a[p], n_b**2 / (squares - q_a[p]))
+        if n_a[p] != n_a[0]:
+            w1 *= true_size / expected_w1(n_a[p], n_b)
         sums[p] += own * w1
         counts[p] += own
 

@@ -7,7 +7,8 @@ again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Alg
 * A context is the patch around a box, painted from all boxes of its picture, one plane for each class.
 * Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
 * For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
-* For the floor and p, the sampling units of both sets are dealt anew to A and B, and W1 is computed again.
+* For the floor and p, the sampling units of both sets are dealt anew to A and B, each with a chance that grows with A's
+  share of the contexts like its own, and W1 of the same contexts is computed again, scaled to the true sizes.
 * p of the classes is corrected (Holm 1979), and p of all results where there are several; each verdict must follow from
   p, the interval and the margin. Which classes count as tested, and the interval, are taken from result.json.
 
@@ -166,25 +167,62 @@ def similar_contexts(patches: np.ndarray[Any, Any], settings: dict[str, Any]) ->
     return found
 
 
-def deal_units(settings: dict[str, Any], units: tuple[int, int], permutations: int) -> np.ndarray[Any, Any]:
+def add_odds(
+    alike: list[np.ndarray[Any, Any]], unit: np.ndarray[Any, Any], units_a: int, odds: np.ndarray[Any, Any]
+) -> None:
+    """Add to the units what the contexts of a class say of A's share of the contexts like theirs.
+
+    Args:
+        alike: of each context of the class those that are like it.
+        unit: of each context, those of B behind those of A.
+        units_a: of A, of all classes.
+        odds: (2, units), the sum of log odds and how many were summed; is changed.
+    """
+    share = float((unit < units_a).mean())
+    if not 0 < share < 1:
+        return
+    for context, near in enumerate(alike):
+        others = unit[near][unit[near] != unit[context]]
+        of_a = int((others < units_a).sum())
+        ratio = (of_a + share) / (len(others) - of_a + (1 - share))
+        odds[:, unit[context]] += math.log(ratio) - math.log(share / (1 - share)), 1
+
+
+def expected_w1(size_a: Any, size_b: Any) -> Any:
+    """How large W1 of two samples of one distribution is for their sizes.
+
+    Args:
+        size_a, size_b: above 0.
+    """
+    less = np.minimum(size_a, size_b)
+    ratio = less / np.maximum(size_a, size_b)
+    few = (0.064 - 0.5 * ratio / (1 + 0.6 * ratio)) / less**0.75
+    return 0.3133 * np.sqrt(1 / size_a + 1 / size_b) * (1 + few)
+
+
+def deal_units(
+    settings: dict[str, Any], units: tuple[int, int], permutations: int, odds: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
     """Deal the units: by column, first as they are, then `permutations` times by chance.
 
     Args:
         settings: "parameters" of result.json.
         units: of A and of B.
         permutations: how often.
+        odds: of the units, from `add_odds`.
 
     Returns:
-        int64 (units of A and B, 1 + permutations): the place of each in a random order, or of pairs 0 for A, 1 for B.
+        float64 (units of A and B, 1 + permutations): keys whose smallest are dealt to A, or of pairs 0 for A, 1 for B.
     """
     random, count = np.random.default_rng([settings["seed"], 0]), sum(units)
+    preferred = odds[0] / np.maximum(odds[1], 1)
     columns = [np.repeat([0, 1], units) if settings["paired"] else np.arange(count)]
     for _ in range(permutations):
         if settings["paired"]:
             swapped = random.integers(0, 2, units[0])
             columns.append(np.concatenate([swapped, 1 - swapped]))
         else:
-            columns.append(random.permutation(count))
+            columns.append(random.logistic(size=count) - preferred)
     return np.stack(columns, axis=1)
 
 
@@ -210,42 +248,41 @@ def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], uni
 
 
 def compare_class(
-    table: dict[str, np.ndarray[Any, Any]], rows: np.ndarray[Any, Any], order: np.ndarray[Any, Any],
-    units_a: int, settings: dict[str, Any],
+    performance: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], alike: list[np.ndarray[Any, Any]],
+    order: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Algorithm 1 for one class, as it is and for every deal.
 
     Args:
-        table: all contexts.
-        rows: those of the class, those of A first.
+        performance: of the contexts of the class, those of A first.
+        unit: of each context, those of B behind those of A.
+        alike: of each context those that are like it.
         order: as `deal_units` makes it.
         units_a: of A.
         settings: "parameters" of result.json.
 
     Returns:
-        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of `rows`.
+        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts.
     """
-    of_a, performance = table["of_a"][rows], table["performance"][rows]
-    unit = table["unit"][rows] + np.where(of_a, 0, units_a)
     label = labels_of_class(order, unit, units_a, paired=settings["paired"])
     total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
-    w1, overlap, least = [], np.zeros(len(rows), bool), settings["min_batch_size"]
-    for context, alike in enumerate(similar_contexts(paint_contexts(table, rows, settings), settings)):
-        near = alike[np.argsort(performance[alike], kind="stable")]
+    w1, overlap, least = [], np.zeros(len(unit), bool), settings["min_batch_size"]
+    for context, found_near in enumerate(alike):
+        near = found_near[np.argsort(performance[found_near], kind="stable")]
         for_a = label[near]
         size_a = for_a.sum(0)
         size_b = len(near) - size_a
-        counts = label[context] & (size_a >= least) & (size_b >= least)
-        if not counts.any():
+        counts = (size_a >= least) & (size_b >= least)
+        if not (unit[context] < units_a and counts[0]):
             continue
         share_a = np.cumsum(for_a, axis=0) / np.maximum(size_a, 1)
         share_b = np.cumsum(~for_a, axis=0) / np.maximum(size_b, 1)
         found = (np.abs(share_a - share_b)[:-1] * np.diff(performance[near])[:, None]).sum(0)
-        total += np.where(counts, found, 0)
+        w1.append(float(found[0]))
+        overlap[near] = True
+        size = expected_w1(size_a[counts], size_b[counts])
+        total[counts] += found[counts] * size[0] / size
         count += counts
-        if counts[0]:
-            w1.append(float(found[0]))
-            overlap[near] = True
     with np.errstate(invalid="ignore", divide="ignore"):
         return {"w1": w1, "dealt": total / count, "overlap": overlap}
 
@@ -282,14 +319,19 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     said = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     settings, table = said["parameters"], read_contexts(folder / "contexts.csv")
     units = (said["inputs"]["a"]["units"], said["inputs"]["b"]["units"])
-    order = deal_units(settings, units, said["overall"]["permutations"])
+    unit = table["unit"] + np.where(table["of_a"], 0, units[0])
+    rows_of = {k: np.flatnonzero(table["class_id"] == k) for k in np.unique(table["class_id"]).tolist()}
+    alike = {k: similar_contexts(paint_contexts(table, rows, settings), settings) for k, rows in rows_of.items()}
+    odds = np.zeros((2, sum(units)))
+    for class_id, rows in rows_of.items():
+        add_odds(alike[class_id], unit[rows], units[0], odds)
+    order = deal_units(settings, units, said["overall"]["permutations"], odds)
     classes: dict[str, dict[str, Any]] = {}
     every_w1: list[float] = []
     in_overlap: dict[bool, list[Any]] = {True: [], False: []}
     weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
-    for class_id in np.unique(table["class_id"]).tolist():
-        rows = np.flatnonzero(table["class_id"] == class_id)
-        found = compare_class(table, rows, order, units[0], settings)
+    for class_id, rows in rows_of.items():
+        found = compare_class(table["performance"][rows], unit[rows], alike[class_id], order, units[0], settings)
         of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
         classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found["dealt"])
         every_w1 += w1

@@ -47,10 +47,9 @@ def _relabelled_w1(frames: FrameSet, performance, truth, label, method) -> tuple
         sides = [[near[side[of_frame[near]] == 1], near[side[of_frame[near]] == 0]] for side in (truth, label)]
         if len(near) == 0 or min(len(each) for side in sides for each in side) < method.min_batch_size:
             continue
-        # Kish's effective size: the size of as many frames that hold one object each.
-        size = [[len(each) ** 2 / sum(np.bincount(of_frame[each]) ** 2) for each in side] for side in sides]
         w1 = wasserstein_distance(*(performance[each] for each in sides[1]))
-        total += w1 * expected_w1(*size[0]) / expected_w1(*size[1])
+        sizes = [expected_w1(*(float(len(each)) for each in side)) for side in sides]
+        total += w1 * sizes[0] / sizes[1]
         count += 1
     return total, count
 

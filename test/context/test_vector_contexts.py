@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.resample_loops import expected_w1
 from simjudge.context.vector_contexts import PointSamples, compare_points
 
 
@@ -18,11 +19,12 @@ def samples(random, count, units, spread=2.0, shift=0.0):
 
 
 def naive(a, b, metric, labels=None, weights=None):
-    """W1 of each context of A (or of whatever counts for A), its overlap and batch, by loops."""
+    """W1 of each context of A, between what is A's or counts for A; of relabelled units at the truth's sizes."""
     points = np.concatenate([a.context, b.context])
     value = np.concatenate([a.performance, b.performance])[:, metric]
     unit = np.concatenate([a.unit, b.unit + a.unit_count])
-    of_a = np.arange(len(points)) < len(a.context) if labels is None else labels[unit] == 1
+    of_a = np.arange(len(points)) < len(a.context)
+    counts_for_a = of_a if labels is None else labels[unit] == 1
     times = np.ones(len(points)) if weights is None else weights[unit].astype(float)
     w1, own, overlap = [], [], np.zeros(len(points), bool)
     for i in range(len(points)):
@@ -30,8 +32,12 @@ def naive(a, b, metric, labels=None, weights=None):
             continue
         near = [j for j in range(len(points)) if max(abs(points[i] - points[j])) <= 1.0 and times[j]]
         first, other = [j for j in near if of_a[j]], [j for j in near if not of_a[j]]
-        if not first or not other:
+        dealt = [j for j in near if counts_for_a[j]], [j for j in near if not counts_for_a[j]]
+        if not first or not other or not dealt[0] or not dealt[1]:
             w1.append(np.nan)
+        elif labels is not None:
+            truth, size = (expected_w1(*(float(len(side)) for side in sides)) for sides in ((first, other), dealt))
+            w1.append(wasserstein_distance(*(value[side] for side in dealt)) * truth / size)
         else:
             w1.append(wasserstein_distance(value[first], value[other], times[first], times[other]))
             overlap[near] = True

@@ -21,7 +21,8 @@ import numpy as np
 from simjudge.context.certainty import Evidence, estimate_certainty
 from simjudge.context.distinct import Members
 from simjudge.context.pool import ContextPool
-from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.propensity import Propensity
+from simjudge.context.resample_draws import ResampleDraws
 from simjudge.context.resampling import PooledSamples, ResampledW1
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.similarity_join import Neighbours, join_blocks
@@ -125,7 +126,14 @@ class Split:
 
 def judged_split(classes: list[JoinedClass], split: Split, seed: int) -> tuple[float | None, bool]:
     """The p of all classes together, and whether a class is a gap (see `SetComparison`); None for too few."""
-    resamples = draw_resamples(split.count_a, split.count_b, PERMUTATIONS, 0, seed)
+    odds = Propensity.zeros(split.count_a + split.count_b)
+    for each in classes:
+        frame = split.number[each.frame]
+        own, share = Members(each.members.start, frame[each.members.item]), float((frame < split.count_a).mean())
+        odds.add_block(each.neighbours, own, frame[each.order], split.count_a, share)
+    draws = ResampleDraws(split.count_a, split.count_b, seed)
+    draws.propensity = odds.of_units()
+    resamples = draws.draw(PERMUTATIONS, 0)
     evidence, pooled, held_by_all = [], ResampledW1.zeros(resamples), [np.zeros(0, np.int64)]
     for each in classes:
         frame = split.number[each.frame]

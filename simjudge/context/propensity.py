@@ -7,17 +7,15 @@ sample; and a gap would be seen where there is none. So a unit is dealt to A wit
 the contexts like those of the unit: its propensity (Rosenbaum, J. Am. Stat. Assoc. 79, 1984, "Conditional permutation
 tests and the propensity score in observational studies").
 """
-# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from simjudge.context.distinct import Members
+from simjudge.context.resample_loops import add_odds
 from simjudge.context.similarity_join import Neighbours
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -72,47 +70,8 @@ class Propensity(ShortRepr):
         """
         if 0 < share < 1:
             shared = (block.start, block.rank, own.start, own.item, frame, frame_count_a, share)
-            _add_odds(*shared, self.total, self.count)
+            add_odds(*shared, PRIOR, self.total, self.count)
 
     def of_units(self) -> FloatArray:
         """float64 (F,), the mean over the samples of each unit; 0 where it has none."""
         return self.total / np.maximum(self.count, 1)
-
-
-@njit(cache=True, nogil=True)
-def _count_units(start, end, rank, frame, times, held):
-    """Count the samples of each unit among some neighbours; returns how many units there are.
-
-    `times` must be 0 for all units, and is the count afterwards; `held` is the units.
-    """
-    units = 0
-    for k in range(start, end):
-        unit = frame[rank[k]]
-        if times[unit] == 0:
-            held[units] = unit
-            units += 1
-        times[unit] += 1
-    return units
-
-
-@njit(cache=True, nogil=True)
-def _add_odds(start, rank, own_start, own_frame, frame, count_a, share, total, count):
-    times, held = np.zeros(len(total)), np.empty(len(total), np.int64)
-    base = math.log(share / (1 - share))
-    for r in range(len(start) - 1):
-        units = _count_units(start[r], start[r + 1], rank, frame, times, held)
-        n_a, n_b = 0.0, 0.0
-        for j in range(units):
-            if held[j] < count_a:
-                n_a += times[held[j]]
-            else:
-                n_b += times[held[j]]
-        for m in range(own_start[r], own_start[r + 1]):
-            unit = own_frame[m]
-            mine_a = times[unit] if unit < count_a else 0.0
-            mine_b = times[unit] - mine_a
-            odds = (n_a - mine_a + PRIOR * share) / (n_b - mine_b + PRIOR * (1 - share))
-            total[unit] += math.log(odds) - base
-            count[unit] += 1
-        for j in range(units):
-            times[held[j]] = 0

@@ -36,8 +36,8 @@ class ResampleDraws:
         paired: unit i of A and unit i of B are a pair: labels are swapped within pairs, and pairs are drawn.
 
     Attributes:
-        propensity: (units_a + units_b,), log odds by which chance prefers a unit for A; all 0 at first. It takes no part
-            where sets are paired: pairs show the same contexts.
+        propensity: (units_a + units_b,), log odds by which chance prefers a unit for A; all 0 at first. It takes no
+            part where sets are paired: pairs show the same contexts.
     """
 
     def __init__(self, units_a: int, units_b: int, seed: int, *, paired: bool = False) -> None:

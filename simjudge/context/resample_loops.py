@@ -27,7 +27,7 @@ def integrate(area, a, n_a, b, n_b, step):
 def expected_w1(n_a, n_b):
     """The mean W1 of two samples from a uniform distribution of width 1, to 4 %.
 
-    For large samples, F_A - F_B is about normal with the variance F (1 - F) (1 / n_a + 1 / n_b), and the mean of its size
+    For large samples, F_A - F_B is about normal with the variance F (1 - F) (1 / n_a + 1 / n_b). The mean of its size
     over F is pi / 8 sqrt(2 / pi) = 0.3133 times sqrt(1 / n_a + 1 / n_b). One value against any number is 1 / 3. The
     second factor leads from the one to the other.
     """
@@ -127,3 +127,43 @@ def _add_compared(own, area, n_a, whole, min_batch, sums, counts):
         if own[p] > 0 and n_a[p] >= min_batch and n_b >= min_batch:
             sums[p] += own[p] * (area[p] / (n_a[p] * n_b))
             counts[p] += own[p]
+
+
+@njit(cache=True, nogil=True)
+def _count_units(start, end, rank, frame, times, held):
+    """Count the samples of each unit among some neighbours; returns how many units there are.
+
+    `times` must be 0 for all units, and is the count afterwards; `held` is the units.
+    """
+    units = 0
+    for k in range(start, end):
+        unit = frame[rank[k]]
+        if times[unit] == 0:
+            held[units] = unit
+            units += 1
+        times[unit] += 1
+    return units
+
+
+@njit(cache=True, nogil=True)
+def add_odds(start, rank, own_start, own_frame, frame, count_a, share, prior, total, count):
+    """Add to each unit the log odds that a sample like one of its own is A's, given `prior` more samples."""
+    times, held = np.zeros(len(total)), np.empty(len(total), np.int64)
+    base = math.log(share / (1 - share))
+    for r in range(len(start) - 1):
+        units = _count_units(start[r], start[r + 1], rank, frame, times, held)
+        n_a, n_b = 0.0, 0.0
+        for j in range(units):
+            if held[j] < count_a:
+                n_a += times[held[j]]
+            else:
+                n_b += times[held[j]]
+        for m in range(own_start[r], own_start[r + 1]):
+            unit = own_frame[m]
+            mine_a = times[unit] if unit < count_a else 0.0
+            mine_b = times[unit] - mine_a
+            odds = (n_a - mine_a + prior * share) / (n_b - mine_b + prior * (1 - share))
+            total[unit] += math.log(odds) - base
+            count[unit] += 1
+        for j in range(units):
+            times[held[j]] = 0

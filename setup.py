@@ -7,6 +7,8 @@ from setuptools import find_packages, setup
 HERE = Path(__file__).parent
 MESSAGES = "simjudge.data.rosbag2.msg"
 """The folder msgs/msg as a package of data: the types in recordings are read without a ROS 2 installation."""
+TEMPLATES = "simjudge.reports.templates"
+"""A folder without modules: setuptools warns of one that no package names, and colcon shows that as an error."""
 
 
 def shared(folder: str, pattern: str = "*") -> tuple[str, list[str]]:
@@ -23,9 +25,9 @@ def config_folders() -> list[str]:
 setup(
     license="BSD-3-Clause",
     python_requires=">=3.10,<3.14",
-    packages=[*find_packages(include=["simjudge", "simjudge.*"]), MESSAGES, "simjudge.nodes"],
+    packages=[*find_packages(include=["simjudge", "simjudge.*"]), TEMPLATES, MESSAGES, "simjudge.nodes"],
     package_dir={MESSAGES: "msgs/msg", "simjudge.nodes": "nodes"},
-    package_data={"simjudge": ["reports/templates/*", "py.typed"], MESSAGES: ["*.msg"]},
+    package_data={"simjudge": ["py.typed"], TEMPLATES: ["*"], MESSAGES: ["*.msg"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),

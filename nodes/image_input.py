@@ -79,6 +79,7 @@ class ImageInput:
         self._gaps = {kind: MessageGaps(partial(node.count_publishers, self._topics[kind])) for kind in self._wanted}
         self._last_time = time.monotonic()
         self._patience, self._known_source = PATIENCE, ""
+        self._published_since: dict[str, float] = {}
         for kind in self._wanted:
             self._subscribe(kind)
         self._timer = node.create_timer(_PERIOD, self._look_after, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -180,8 +181,16 @@ class ImageInput:
                 self._node.destroy_subscription(self._subscriptions.pop(kind))
             self._node.diagnostics.set_state("images", OK, f"images come from {self.topic}", self.diagnostic_values())
         elif silent:
-            self._node.diagnostics.set_state("images", WARN, self._silence(), self.diagnostic_values())
+            if not self._has_new_publisher():
+                self._node.diagnostics.set_state("images", WARN, self._silence(), self.diagnostic_values())
             self._listen_again()
+
+    def _has_new_publisher(self) -> bool:
+        """Whether somebody has begun to publish so lately that its first image may be on the way."""
+        now = time.monotonic()
+        published = [kind for kind in self._wanted if self._node.count_publishers(self._topics[kind])]
+        self._published_since = {kind: self._published_since.get(kind, now) for kind in published}
+        return any(now - since < PATIENCE for since in self._published_since.values())
 
     def _listen_again(self) -> None:
         """Whoever published may have come back with the other transport."""
@@ -199,7 +208,8 @@ class ImageInput:
             names = " and ".join(self._topics[kind] for kind in published)
             return f"{waited}: {names} has a publisher, which sends nothing that arrives here"
         hint = self._others()
-        return f"{waited}: waiting for {self.topic}, which nobody publishes; {hint}"
+        names = " or ".join(self._topics[kind] for kind in self._wanted)
+        return f"{waited}: waiting for {names}, which nobody publishes; {hint}"
 
     def _others(self) -> str:
         """Topics with images that somebody else publishes, the most similar names first."""

@@ -21,7 +21,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 
-from simjudge.core.exit_codes import DONE
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.exit_codes import DONE, EXIT_STOPPED
 from simjudge.graph.description import CLOSING, Graph, Process, Value, normalize_namespace
 from simjudge.graph.viewers import missing_viewers
 
@@ -44,7 +45,9 @@ def launch_description(graph: Graph) -> LaunchDescription:
     def build(context: LaunchContext) -> list[Action]:
         values = {each.name: LaunchConfiguration(each.name).perform(context) for each in graph.arguments}
         actions = _actions(graph.processes(values), normalize_namespace(values["robot_ns"]))
-        return [*(LogInfo(msg=line) for line in missing_viewers(values)), *actions]
+        # Launch hands on what nobody declares, and says nothing.
+        said = [*graph.misspelled_arguments(context.argv), *missing_viewers(values)]
+        return [*(LogInfo(msg=line) for line in said), *actions]
 
     return LaunchDescription([*declared, OpaqueFunction(function=build)])
 
@@ -82,13 +85,24 @@ class _Ending:
 
     def __init__(self, processes: tuple[Process, ...], nodes: list[Node]) -> None:
         self._processes, self._nodes = processes, nodes
+        self._led = {process.name for process in processes if process.is_led}
 
     def __call__(self, event: ProcessExited, context: LaunchContext) -> list[Action]:
-        """What to do when a program has ended."""
-        if context.is_shutdown or event.action not in self._nodes:
+        """What to do when a program has ended.
+
+        Raises:
+            SimjudgeError: it failed, or ended too early. Launch says so, ends the others, and exits with 1: that is
+                launch's one way to an exit code.
+        """
+        if event.action not in self._nodes:
             return []
         process = self._processes[self._nodes.index(event.action)]
-        if process.leads and event.returncode in DONE:
+        done = event.returncode in DONE
+        self._led.discard(process.name)
+        if context.is_shutdown and (done or event.returncode == EXIT_STOPPED or event.returncode < 0):
+            return []
+        if done and (process.leads or (process.is_led and not self._led)):
             return [EmitEvent(event=Shutdown(reason="the work is done"))]
-        why = f"{process.name} ended with exit code {event.returncode}"
-        return [LogInfo(msg=f"error: {why}"), EmitEvent(event=Shutdown(reason=why))]
+        if done and process.is_led:
+            return []
+        raise SimjudgeError(f"{process.name} ended with exit code {event.returncode}")

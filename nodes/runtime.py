@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import rclpy
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from rcl_interfaces.msg import ListParametersResult
 from rclpy.exceptions import InvalidTopicNameException, NameValidationException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -85,6 +86,20 @@ class SimjudgeNode(EndingNode):
         Raises:
             SimjudgeError: the value is refused.
         """
+
+    def list_parameters(self, prefixes: list[str], depth: int) -> ListParametersResult:
+        """The parameters that have a value, as `ros2 param list` shows them.
+
+        rclpy answers a request for values with none at all if one of the names has no value, so that `ros2 param dump`
+        would print an empty file.
+
+        Args:
+            prefixes: names, or their beginnings up to a dot; empty for all.
+            depth: dots that a name may have below its prefix; 0 for any number.
+        """
+        out = super().list_parameters(prefixes, depth)
+        out.names = [name for name in out.names if self.get_parameter_or(name).value is not None]
+        return out
 
     def lose(self, kind: str, where: str, count: int = 1) -> None:
         """Count input that is left out; the log names the first piece of each kind.

@@ -70,6 +70,11 @@ class Process:
     makes_data: bool = False
     patience: float = 15.0
 
+    @property
+    def is_led(self) -> bool:
+        """Whether a lifecycle manager leads it: once that has shut down all that it leads, the run is over."""
+        return self.parameters.get("autostart") is False
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -115,6 +120,25 @@ class Graph:
                 raise UsageError(f"{name}:={text}: must be one of {', '.join(argument.choices)}")
             values[name] = text
         return values
+
+    def misspelled_arguments(self, words: Iterable[str]) -> list[str]:
+        """What to say of words of a command line that are like an argument and are none.
+
+        Args:
+            words: of the command line; `NAME:=TEXT` each, and others. A name that is like no argument may be that of
+                another launch file, and is left alone.
+
+        Returns:
+            A warning each.
+        """
+        known = [each.name for each in self.arguments]
+        names = [word.partition(":=")[0] for word in words if ":=" in word]
+        near = {name: difflib.get_close_matches(name, known, 1) for name in names if name not in known}
+        return [
+            f"warning: {name}:= counts for nothing: {self.name} has no such argument (did you mean {like[0]}:= ?)"
+            for name, like in near.items()
+            if like
+        ]
 
     def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
         """The programs to run, each with the names of those that end before it.

@@ -98,7 +98,9 @@ def _detect(values: Values) -> tuple[Process, ...]:
 
 
 def _recorder(values: Values, played: PlayedTopics | None) -> Process:
-    topics = ["camera/detections", LABELS, CAMERA_INFO]
+    topics = ["camera/detections"]
+    topics += [LABELS] if played is None or played.labels else []
+    topics += [CAMERA_INFO] if played is None or played.camera_info or values["calibration"] else []
     wanted = values["record"] if played is None else "compressed" if played.compressed else "raw"
     topics += [COMPRESSED] if wanted != "raw" else []
     topics += [IMAGES] if wanted != "compressed" else []

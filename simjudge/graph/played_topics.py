@@ -24,6 +24,7 @@ class PlayedTopics(NamedTuple):
         images: the recording's topic of the images.
         labels: the recording's topic of the labels, "" where there are none.
         compressed: whether the images are.
+        camera_info: the recording's topic of the camera's calibration, "" where there is none.
     """
 
     topics: list[str]
@@ -31,6 +32,7 @@ class PlayedTopics(NamedTuple):
     images: str
     labels: str
     compressed: bool
+    camera_info: str = ""
 
 
 def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
@@ -58,4 +60,4 @@ def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     names |= {own: name for own, name in ((chosen.labels, LABELS), (chosen.camera_info, CAMERA_INFO)) if own}
     transforms = [name for name, kind in types.items() if kind == _TRANSFORMS]
     pairs = tuple((own, name) for own, name in names.items() if not absolute or own != f"/{name}")
-    return PlayedTopics([*names, *transforms], pairs, images, chosen.labels, compressed)
+    return PlayedTopics([*names, *transforms], pairs, images, chosen.labels, compressed, chosen.camera_info or "")

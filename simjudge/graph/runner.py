@@ -191,7 +191,10 @@ class Runner:
             for each in self._running:
                 if each.code is None:
                     continue
-                return None if each.process.leads and not each.has_failed else each
+                if each.has_failed or not (each.process.leads or each.process.is_led):
+                    return each
+                if each.process.leads or not any(other.process.is_led for other in self._alive()):
+                    return None
             if self._keyboard is not None:
                 typed = self._keyboard.read()
                 for each in self._running:

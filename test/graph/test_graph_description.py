@@ -106,6 +106,25 @@ def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
 
 
+def test_words_that_are_like_an_argument_are_named_and_others_left_alone():
+    """`ros2 launch` takes any name; it may belong to the launch file that includes this one."""
+    said = GRAPHS["detect"].misspelled_arguments(["bagg:=x", "bag:=x", "--debug", "use_simtime:=true", "zzz:=1"])
+    assert said == [
+        "warning: bagg:= counts for nothing: detect has no such argument (did you mean bag:= ?)",
+        "warning: use_simtime:= counts for nothing: detect has no such argument (did you mean use_sim_time:= ?)",
+    ]
+
+
+def test_a_recording_is_made_of_what_the_played_one_has():
+    def recorded(**given):
+        return processes("detect", **DETECT, out="x", **given)["record_node"].parameters["topics"]
+
+    images, labels, info = "camera/image_raw/compressed", "camera/ground_truth", "camera/camera_info"
+    assert recorded(bag=BAG) == ["camera/detections", labels, images], "it has labels and no camera_info"
+    assert recorded(bag=BAG, calibration="art1_camera") == ["camera/detections", labels, info, images]
+    assert {labels, info} <= set(recorded())
+
+
 def test_a_manager_is_waited_for_where_it_is_asked():
     for text, given in (("true", False), ("false", True)):
         made = processes("live", **LIVE, autostart=text)

@@ -80,8 +80,14 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
 
 def test_a_node_that_dies_ends_the_launch():
     done = launch("detect", bag=ROOT / "bags/sim.mcap", model="nothing.onnx", timeout=60)
-    assert "error: detection_node ended with exit code 1" in done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "detection_node ended with exit code 1" in done.stdout + done.stderr
     assert "nothing.onnx: neither a file nor" in done.stdout + done.stderr
+
+
+def test_an_argument_that_is_misspelled_is_named():
+    done = launch("validate", a="nothing", b="nothing", bootstrapp="0", timeout=60)
+    assert "bootstrapp:= counts for nothing: validate has no such argument (did you mean bootstrap:= ?)" in done.stdout
 
 
 @pytest.mark.parametrize(("given", "message"), [({}, "model"), ({"model": "m", "rviz": "maybe"}, "rviz")])

@@ -98,6 +98,15 @@ def test_an_error_at_the_end_is_an_error(run, make):
     assert run.told[0].startswith("error: fails_late ended with exit code 1")
 
 
+def test_what_a_manager_shuts_down_ends_the_run_once_all_of_it_has_ended(run, make):
+    led = {"parameters": {"autostart": False}}
+    others = [make("works", **led), make("serves")]
+    assert run(*others, make("loses", **led)) == 3
+    assert ("works", "done") in run.lines, "the first that ended ended nothing else"
+    assert not [line for line in run.told if line.startswith("error")]
+    assert run(make("fails", **led), make("serves")) == 1
+
+
 def test_what_does_not_end_is_pressed(run, make):
     assert run(make("works", leads=True), make("deaf_to_int", patience=0.5)) == 0
     assert run.told == ["deaf_to_int: still running after 0.5 s; sent SIGTERM"]

@@ -9,7 +9,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from rcl_interfaces.srv import DescribeParameters, SetParameters  # noqa: E402
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
@@ -135,6 +135,17 @@ def test_parameters_are_described(graph, small):
     assert (rate.floating_point_range[0].from_value, rate.floating_point_range[0].to_value) == (0.5, 10.0)
     assert mode.additional_constraints == "one of kind, rude"
     assert (count.integer_range[0].from_value, count.read_only) == (1, True)
+
+
+def test_what_ros2_param_dump_asks_for_is_answered(graph, small):
+    """It lists all names, then asks for their values in one request: one without a value would leave it with none."""
+    assert small.process.poll() is None
+    names = graph.call(ListParameters, "/small_node/list_parameters", ListParameters.Request()).result.names
+    values = graph.call(GetParameters, "/small_node/get_parameters", GetParameters.Request(names=names)).values
+    held = dict(zip(names, values, strict=True))
+    assert "names" not in held, "declared with its type alone"
+    assert (held["rate"].double_value, held["mode"].string_value) == (1.0, "kind")
+    assert held.keys() >= {"count", "weights", "loud", "use_sim_time"}
 
 
 def diagnostics(graph):

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from simjudge.reports.chart_data import NothingToDrawError, round_up
+from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.palette import LIGHT, series_colours
 from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.reports.result_figures import Figures, file_name
@@ -23,7 +24,7 @@ from simjudge.reports.set_charts import (
 from simjudge.reports.set_pictures import set_pictures
 from simjudge.results.context_table import OVERALL
 from simjudge.results.many_sets_result import ManySetsResult
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.saved_result import ResultEntry, load_result
 
 PANEL_WIDTH, PANEL_HEIGHT = 330.0, 290.0
 """Size of a panel with its margins, points."""
@@ -54,6 +55,10 @@ def set_figures(result: ManySetsResult) -> Figures:
         out[f"matrix_w1_{name}"] = partial(w1_matrix, result, key)
         out[f"matrix_overlap_{name}"] = partial(overlap_matrix, result, key)
     out["pictures"] = partial(set_pictures, result)
+    for example in result.examples:
+        of_pair = f"{example.net}_{example.a}_by_{example.b}"
+        for (key, kind), draw in neighbour_figures(load_result(example.folder)).items():
+            out[file_name(f"neighbours_{kind}_{key}_{of_pair}")] = draw
     return out
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.reports.chart_data import NothingToDrawError
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
 from simjudge.reports.overlap_sentences import overlap_reading
 from simjudge.reports.palette import VERDICT_COLOURS
@@ -27,8 +28,9 @@ from simjudge.reports.set_figures import (
 )
 from simjudge.reports.set_pictures import read_pictures
 from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
-from simjudge.results.many_sets_result import ManySetsResult, SetsComparison
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.gallery_selection import HIGHEST, LOWEST
+from simjudge.results.many_sets_result import Example, ManySetsResult, SetsComparison
+from simjudge.results.saved_result import Result, ResultEntry, load_result
 
 OPEN_CLASSES = 4
 """How many classes have their figures in view; the others are folded."""
@@ -37,6 +39,8 @@ MOST_CLASSES = 12
 _JPEG_QUALITY = 82
 SCALE = 1.2
 """Pixels of the page to a point of a figure, at most."""
+_SHOWN_CONTEXTS = 2
+"""How many classes of an example show a context with its neighbours."""
 KIND_HEADS = ("net", "class", "kind", "comparisons", "W1 least", "mean", "most", "floor", "share", "O_A", "gaps")
 PAIR_HEADS = (
     "A", "B", "net", "kind", "class", "verdict in the study", "mean W1", "share", "floor", "95 %", "p",
@@ -72,6 +76,19 @@ class ClassFiguresView:
 
 
 @dataclass(frozen=True)
+class ExampleView:
+    """Contexts with their neighbours, of one comparison.
+
+    Attributes:
+        heading: which comparison.
+        contexts: what is shown and the figure.
+    """
+
+    heading: str
+    contexts: list[tuple[str, Markup]]
+
+
+@dataclass(frozen=True)
 class SetsView:
     """Everything that a page shows of a comparison of many sets.
 
@@ -86,6 +103,7 @@ class SetsView:
         pairs: the table of all comparisons.
         sets: name, domain and size of each set.
         pictures: name and data URIs of the pictures of each set.
+        examples: contexts with their neighbours, for each net of the comparison with the largest gap.
         losses: what was lost from the input.
         parameters: how it was compared.
     """
@@ -101,6 +119,7 @@ class SetsView:
     pairs: list[list[SetsCell]]
     sets: list[tuple[str, str, str]]
     pictures: list[tuple[str, list[str]]]
+    examples: list[ExampleView]
     losses: tuple[str, ...]
     parameters: list[tuple[str, str]]
 
@@ -144,9 +163,31 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
             (f"{name} ({result.domain(name)})", [data_uri(picture) for picture in own])
             for name, own in read_pictures(result).items()
         ],
+        examples=[_example(each, embedder) for each in result.examples],
         losses=result.losses,
         parameters=[(key, str(value)) for key, value in result.header["parameters"].items() if value is not None],
     )
+
+
+def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
+    """The contexts of the highest and the lowest W1 of the classes with most contexts."""
+    saved = load_result(example.folder)
+    drawn = neighbour_figures(saved)
+    labels = {each.key: each.label for each in saved.classes}
+    keys = list(dict.fromkeys(key for key, _ in drawn))
+    largest = sorted(keys, key=lambda key: -_contexts_of(saved, key))[:_SHOWN_CONTEXTS]
+    contexts = [
+        (f"{labels.get(key, key)}: {words}", embedder.embed(drawn[key, kind]()))
+        for key in largest
+        for kind, words in ((HIGHEST, "the highest W1"), (LOWEST, "the lowest W1"))
+        if (key, kind) in drawn
+    ]
+    return ExampleView(f"{example.a} predicted by {example.b}, net {example.net}", contexts)
+
+
+def _contexts_of(saved: Result, key: str) -> int:
+    entry = next((each for each in saved.classes if each.key == key), None)
+    return 0 if entry is None else entry.count("n_a") + entry.count("n_b")
 
 
 def _embedded(embedder: FigureEmbedder, draw: Callable[..., ReportFigure], *given: object) -> Markup:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Text
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
-from simjudge.results.result_folder import SETS, SETS_TABLE, atomic_result, write_json, write_rows
+from simjudge.results.result_folder import EXAMPLES, SETS, SETS_TABLE, atomic_result, write_json, write_rows
 from simjudge.results.saved_result import ResultEntry, result_entries
 
 
@@ -43,6 +43,15 @@ class NamedSetFields(OpenFields):
     nets: dict[str, InputFields]
 
 
+class ExampleFields(OpenFields):
+    """A comparison that is saved as a result of its own, with contexts and gallery."""
+
+    folder: Annotated[str, Text("the name of a folder")]
+    a: Annotated[str, Text("the name of a set")]
+    b: Annotated[str, Text("the name of a set")]
+    net: Annotated[str, Text("the name of a net")]
+
+
 class ManySetsFile(OpenFields):
     """A sets.json."""
 
@@ -50,7 +59,24 @@ class ManySetsFile(OpenFields):
     sets: dict[str, NamedSetFields]
     class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
     comparisons: Annotated[list[SetsComparisonFields], Field(min_length=1)]
+    examples: list[ExampleFields] = Field(default_factory=list)
     losses: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A comparison that is saved as a result of its own, with contexts and gallery.
+
+    Attributes:
+        folder: the result.
+        a, b: names of the predicted and of the predicting set.
+        net: name of the net.
+    """
+
+    folder: Path
+    a: str
+    b: str
+    net: str
 
 
 @dataclass(frozen=True)
@@ -89,11 +115,13 @@ class ManySetsResult:
         header: version, parameters, sets, class_names and losses, as in the file.
         comparisons: in the order in which they were asked for.
         losses: what was left out, a line a kind.
+        examples: comparisons that are saved beside it as results of their own; a result that was not loaded has none.
     """
 
     header: Mapping[str, Any]
     comparisons: tuple[SetsComparison, ...]
     losses: tuple[str, ...]
+    examples: tuple[Example, ...] = ()
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -154,18 +182,24 @@ def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence
     return ManySetsResult(content, tuple(comparisons), tuple(lines))
 
 
-def save_many_sets(content: Mapping[str, Any], out: Path) -> None:
-    """Write sets.json and sets.csv; the folder appears whole or not at all.
+def save_many_sets(
+    content: Mapping[str, Any], out: Path, examples: Mapping[str, Callable[[Path], None]] | None = None
+) -> None:
+    """Write sets.json, sets.csv and the examples; the folder appears whole or not at all.
 
     Args:
         content: as docs/results.md has it.
         out: the folder; an earlier result there is replaced.
+        examples: by name of the folder within `examples`, what writes that result.
 
     Raises:
         SimjudgeError: the folder holds something else, or cannot be written.
     """
     rows = many_sets_from_content(content).rows()
     with atomic_result(out) as folder:
+        for name, save in (examples or {}).items():
+            (folder / EXAMPLES).mkdir(exist_ok=True)
+            save(folder / EXAMPLES / name)
         write_json(folder / SETS, dict(content))
         write_rows(folder / SETS_TABLE, rows)
 
@@ -183,4 +217,10 @@ def load_many_sets(folder: str | Path) -> ManySetsResult:
     if not path.is_file():
         raise SimjudgeError(f"{folder}: holds no {SETS}; give a folder that a comparison of many sets was saved in")
     content = read_checked(path, ManySetsFile, "comparison of many sets")
-    return many_sets_from_content(content, content.get("losses", []))
+    own = Path(folder) / EXAMPLES
+    examples = [
+        Example(own / Path(each["folder"]).name, each["a"], each["b"], each["net"])
+        for each in content.get("examples", [])
+    ]
+    result = many_sets_from_content(content, content.get("losses", []))
+    return replace(result, examples=tuple(each for each in examples if each.folder.is_dir()))

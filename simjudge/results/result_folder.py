@@ -14,11 +14,11 @@ from simjudge.core.files import atomic_file, atomic_folder, output_path
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
-SETS, SETS_TABLE = "sets.json", "sets.csv"
+SETS, SETS_TABLE, EXAMPLES = "sets.json", "sets.csv", "examples"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
 DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {DRIVES, WINDOWS, LINES, "gallery", "report.html"}
+_OURS |= {DRIVES, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
 
 
 @contextmanager

@@ -70,11 +70,12 @@ class Comparison:
         """The table of contexts.parquet."""
         return ContextTable(context_table(self.result))
 
-    def save(self, out: Path) -> None:
+    def save(self, out: Path, per_kind: int = PER_KIND) -> None:
         """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
 
         Args:
             out: the folder; an earlier result there is replaced.
+            per_kind: the most contexts of each kind and class that the gallery shows.
 
         Raises:
             SimjudgeError: the folder holds something else, or cannot be written.
@@ -84,7 +85,7 @@ class Comparison:
         with atomic_result(out) as folder:
             pq.write_table(self.contexts.table, folder / CONTEXTS)
             min_score = float(self.parameters["min_score"])
-            items = with_neighbours(select_items(self.contexts, PER_KIND), self.result)
+            items = with_neighbours(select_items(self.contexts, per_kind), self.result)
             shown = save_gallery(folder, *sets, self.contexts, (height, width), min_score=min_score, items=items)
             self.losses.extend(shown)
             write_json(folder / RESULT, self.content())

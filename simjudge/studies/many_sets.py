@@ -10,14 +10,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.multiple_tests import holm
 from simjudge.context.verdicts import CANNOT_TELL, GAPS, PREDICTS, verdict_by_margin
-from simjudge.core.arrays import IntArray
 from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
@@ -25,10 +22,9 @@ from simjudge.core.version import version
 from simjudge.results.many_sets_result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.frame_pairs import comparable_pairs
-from simjudge.studies.judged_patches import take_frames
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.many_sets_inputs import JudgedSets, read_judged_sets
+from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.many_sets_examples import example_comparisons
+from simjudge.studies.many_sets_inputs import JudgedSets, judged_sides, read_judged_sets
 from simjudge.studies.many_sets_plan import (
     WantedComparison,
     check_names,
@@ -38,7 +34,6 @@ from simjudge.studies.many_sets_plan import (
 )
 from simjudge.studies.pair import add_pointwise, entry_numbers, painted_sets, side_numbers
 from simjudge.studies.result_writing import certainty_parameters, false_positives, method_parameters
-from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 _NOT_HERE = ("a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "model", "paired", "sensor")
@@ -106,7 +101,9 @@ def compare_many_sets(
     correct_for_study(comparisons)
     content = _content(study, comparisons, predictions, domains)
     if out is not None:
-        save_many_sets(content, Path(out))
+        examples = example_comparisons(study, comparisons)
+        content["examples"] = [each.content() for each in examples]
+        save_many_sets(content, Path(out), {each.folder: each.save for each in examples})
     return many_sets_from_content(content, study.losses)
 
 
@@ -152,7 +149,7 @@ def _compare_pair_of_sets(
     for each in wanted:
         if each.net not in sides:
             of_net = Losses()
-            sides[each.net] = _judged_sides(study, first.a, first.b, each.net, of_net)
+            sides[each.net] = judged_sides(study, first.a, first.b, each.net, of_net)
             lost.count_once(of_net)  # a frame without a twin is without one for every net
         a, b = sides[each.net] if each.a == first.a else sides[each.net][::-1]
         painted = painted_sets(a, b, study.settings)
@@ -174,30 +171,6 @@ def _compare_pair_of_sets(
             classes, overall = comparison.certainty(by_theta[0], resampled, 0, study.settings.margin)
             found[each] = _numbers(comparison, by_theta[0], classes, overall)
     return found
-
-
-def _judged_sides(study: JudgedSets, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
-    """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted."""
-    first, second = study.judged[a, net], study.judged[b, net]
-    common = {*first.frames.objects.class_id.tolist()} & {*second.frames.objects.class_id.tolist()}
-    if not common:
-        raise SimjudgeError(f"{a} and {b} have no class in common; give their classes the same names or ids")
-    if frozenset((a, b)) not in study.twins:
-        return first, second
-    settings = study.settings
-    rows = comparable_pairs(first.frames, second.frames, round(settings.pair_tolerance * 1e9), losses)
-    if not len(rows[0]):
-        raise SimjudgeError(f"twins: {a} and {b} have no frame in common by stamp or name")
-    return _chosen_frames(first, rows[0], settings), _chosen_frames(second, rows[1], settings)
-
-
-def _chosen_frames(judged: JudgedSet, chosen: IntArray, settings: CompareSettings) -> JudgedSet:
-    """Some frames of a judged set; what is judged already is not judged again where these are all."""
-    if np.array_equal(chosen, np.arange(len(judged.frames))):
-        return judged
-    if settings.task == SEMANTIC:
-        return take_frames(judged, chosen)
-    return judge_set(judged.frames.take(chosen), settings.method, settings.metric, Losses())
 
 
 def _objects_digest(frames: FrameSet) -> str:

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from simjudge.context.sample_size import permutation_count
+from simjudge.core.arrays import IntArray
 from simjudge.core.detector_record import DetectorRecord
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.semantic_classes import common_classes
 from simjudge.studies.class_numbering import ClassNumbering, describe_numbers
 from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, read_input
-from simjudge.studies.judged_patches import judge_patches
+from simjudge.studies.judged_patches import judge_patches, take_frames
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.many_sets_plan import WantedComparison
 from simjudge.studies.painted_masks import PaintedGeometry
@@ -134,3 +138,37 @@ def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> 
         count = len(each.frames)
         if by_set.setdefault(name, count) != count:
             log(f"warning: {name}: net {net} predicted {count} frames, another net {by_set[name]}: overlaps differ")
+
+
+def judged_sides(study: JudgedSets, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
+    """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted.
+
+    Args:
+        study: the judged sets.
+        a, b: names of the sets.
+        net: name of the net.
+        losses: grows by the frames of twins without a partner.
+
+    Raises:
+        SimjudgeError: the sets have no class in common, or twins no frame.
+    """
+    first, second = study.judged[a, net], study.judged[b, net]
+    common = {*first.frames.objects.class_id.tolist()} & {*second.frames.objects.class_id.tolist()}
+    if not common:
+        raise SimjudgeError(f"{a} and {b} have no class in common; give their classes the same names or ids")
+    if frozenset((a, b)) not in study.twins:
+        return first, second
+    settings = study.settings
+    rows = comparable_pairs(first.frames, second.frames, round(settings.pair_tolerance * 1e9), losses)
+    if not len(rows[0]):
+        raise SimjudgeError(f"twins: {a} and {b} have no frame in common by stamp or name")
+    return _chosen_frames(first, rows[0], settings), _chosen_frames(second, rows[1], settings)
+
+
+def _chosen_frames(judged: JudgedSet, chosen: IntArray, settings: CompareSettings) -> JudgedSet:
+    """Some frames of a judged set; what is judged already is not judged again where these are all."""
+    if np.array_equal(chosen, np.arange(len(judged.frames))):
+        return judged
+    if settings.task == SEMANTIC:
+        return take_frames(judged, chosen)
+    return judge_set(judged.frames.take(chosen), settings.method, settings.metric, Losses())

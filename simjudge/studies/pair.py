@@ -91,13 +91,40 @@ def compare_pair(
             were made. None for as long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
     """
-    losses, method = Losses(), settings.method
+    losses = Losses()
     precision = precision and settings.task != SEMANTIC
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
+    return compare_judged((a, b), painted, settings, losses, precision=precision, advance=advance, deadline=deadline,
+                          run=run)  # fmt: skip
+
+
+def compare_judged(
+    sets: tuple[JudgedSet, JudgedSet],
+    painted: PaintedGeometry,
+    settings: CompareSettings,
+    losses: Losses,
+    *,
+    precision: bool = False,
+    advance: Advance | None = None,
+    deadline: float | None = None,
+    run: PartRunner | None = None,
+) -> PairResult:
+    """Compare two sets whose objects have their performance, class by class.
+
+    Args:
+        sets: A and B, under one numbering of classes.
+        painted: what their patches are painted from.
+        settings: of the comparison.
+        losses: frames that could not take part.
+        precision: also count the confusion of classes.
+        advance, deadline, run: see `compare_pair`.
+    """
+    a, b = sets
     units = comparison_units(a, b, settings, paired=settings.paired)
-    comparison = SetComparison((a, b), units, replace(method, paint_masks=painted.use_masks), paired=settings.paired)
+    method = replace(settings.method, paint_masks=painted.use_masks)
+    comparison = SetComparison((a, b), units, method, paired=settings.paired)
     schedule = comparison.schedule(settings, deadline)
     (classes,), resampled = comparison.compare(schedule, advance=advance, run=run)
     each, overall = comparison.certainty(classes, resampled, 0, settings.margin)

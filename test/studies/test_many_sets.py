@@ -16,7 +16,12 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.reports.comparison_result import compare
+from simjudge.reports.neighbour_figures import neighbour_figures
+from simjudge.reports.report_settings import ReportSettings
+from simjudge.reports.set_figures import set_figures
+from simjudge.reports.sets_page import report_sets
 from simjudge.results.many_sets_result import load_many_sets
+from simjudge.results.saved_result import load_result
 from simjudge.studies.many_sets import compare_many_sets
 
 SETTINGS = {"patch": 40, "theta": 0.4, "permutations": 480, "bootstrap": 40, "block": 0.0}
@@ -181,3 +186,25 @@ def test_a_set_without_a_net_and_a_damaged_result_are_refused(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(SimjudgeError, match="kind"):
         load_many_sets(tmp_path / "out")
+
+
+def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_floor_with_contexts(study, tmp_path):
+    compare_many_sets(study_sets(), tmp_path / "out", domains=DOMAINS, twins=[["r1", "s1"]], **SETTINGS)
+    saved = load_many_sets(tmp_path / "out")
+    assert [each.net for each in saved.examples] == ["good", "poor"]
+    for example in saved.examples:
+        excess = {
+            (each.a, each.b): each.overall.fields["mean_w1"] - each.overall.fields["floor_mean"]
+            for each in study.comparisons
+            if each.net == example.net
+        }
+        assert max(excess, key=lambda pair: excess[pair]) == (example.a, example.b)
+        alone = load_result(example.folder)
+        expected = study.find(example.a, example.b, example.net).overall
+        assert alone.overall.fields["mean_w1"] == pytest.approx(expected.fields["mean_w1"], rel=1e-12)
+        assert alone.overall.fields["p_value"] == expected.fields["p_value"]
+        assert neighbour_figures(alone)
+    assert any(name.startswith("neighbours_highest_") for name in set_figures(saved))
+    report_sets(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<h2>Contexts with their neighbours: ") == 2

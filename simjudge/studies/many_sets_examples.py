@@ -1,0 +1,88 @@
+"""A few of many comparisons as results of their own, so that a page shows contexts with their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.errors import Losses
+from simjudge.studies.comparison import Comparison
+from simjudge.studies.many_sets_inputs import JudgedSets, judged_sides
+from simjudge.studies.pair import compare_judged, painted_sets
+from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives
+
+MOST_EXAMPLES = 4
+"""How many comparisons, one a net, are saved with their contexts."""
+CONTEXTS_A_KIND = 1
+"""How many contexts of each kind and class their galleries show: a page shows those with neighbours alone."""
+
+
+@dataclass(frozen=True)
+class ExampleComparison:
+    """A comparison of a study, to be saved with its contexts and gallery.
+
+    Attributes:
+        folder: name of its folder.
+        a, b: names of the predicted and of the predicting set.
+        net: name of the net.
+        study: the judged sets.
+    """
+
+    folder: str
+    a: str
+    b: str
+    net: str
+    study: JudgedSets
+
+    def content(self) -> dict[str, str]:
+        """Its entry in sets.json (docs/results.md)."""
+        return {"folder": self.folder, "a": self.a, "b": self.b, "net": self.net}
+
+    def save(self, out: Path) -> None:
+        """Compare once more, now with contexts, and write the result.
+
+        Args:
+            out: the folder.
+
+        Raises:
+            SimjudgeError: the folder cannot be written.
+        """
+        study, losses = self.study, Losses()
+        twins = frozenset((self.a, self.b)) in study.twins
+        settings = replace(study.settings, paired=twins)
+        sides = judged_sides(study, self.a, self.b, self.net, losses)
+        result = compare_judged(sides, painted_sets(*sides, settings), settings, losses)
+        inputs: dict[str, Any] = {
+            key: study.inputs[name, self.net].describe(judged.frames, false_positives(judged)) | describe_units(drawn)
+            for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.drawn, strict=True)
+        }
+        inputs["model"] = None
+        parameters = comparison_parameters(settings, result.numbers["overall"], result.painted)
+        Comparison(result, parameters, inputs, losses).save(out, CONTEXTS_A_KIND)
+
+
+def example_comparisons(study: JudgedSets, comparisons: Sequence[Mapping[str, Any]]) -> list[ExampleComparison]:
+    """Choose for each net the comparison whose mean W1 lies farthest above its floor.
+
+    Args:
+        study: the judged sets.
+        comparisons: as docs/results.md has them.
+
+    Returns:
+        One comparison a net, of the first MOST_EXAMPLES nets; none for a net whose sets have no contexts in common.
+    """
+    best: dict[str, tuple[float, Mapping[str, Any]]] = {}
+    for each in comparisons:
+        w1, floor = each["overall"]["mean_w1"], each["overall"]["floor_mean"]
+        if w1 is None:
+            continue
+        worth = w1 - (floor or 0.0)
+        if each["net"] not in best or worth > best[each["net"]][0]:
+            best[each["net"]] = (worth, each)
+    chosen = [each for _, each in best.values()][:MOST_EXAMPLES]
+    return [
+        ExampleComparison(str(number), each["a"], each["b"], each["net"], study)
+        for number, each in enumerate(chosen, start=1)
+    ]

@@ -74,11 +74,11 @@ def test_the_overlap_is_the_same_for_every_net(study):
                 assert one.fields[name] == two.fields[name]
 
 
-def test_one_join_a_pair_of_sets_and_class_serves_all_nets_and_both_directions(monkeypatch):
+def test_two_joins_a_pair_of_sets_and_class_serve_all_nets_and_both_directions(monkeypatch):
     joins = []
     monkeypatch.setattr(algorithm, "run_parts", lambda *args, **kw: joins.append(1) or join(*args, **kw))
     compare_many_sets(study_sets(), domains=DOMAINS, **{**SETTINGS, "bootstrap": 0})
-    assert len(joins) == 3 * 2
+    assert len(joins) == 3 * 2 * 2, "one for what units show, one for W1"
 
 
 join = algorithm.run_parts

@@ -1,4 +1,4 @@
-"""The program `simjudge`: one ending for every command, whatever goes wrong and whenever Ctrl-C comes.
+"""The program `simjudge`: one ending for every command, whatever goes wrong and whenever Ctrl-C or SIGTERM comes.
 
 Little is imported here, so that Ctrl-C is listened to before the libraries are loaded.
 """
@@ -10,7 +10,7 @@ from io import TextIOWrapper
 
 from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_STOPPED, EXIT_USAGE
+from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
             raise
     if stopped:
         stopping.say_stopped()
-        code = EXIT_STOPPED
+        code = stopping.exit_code
     sys.exit(code)
 
 

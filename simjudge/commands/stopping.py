@@ -1,4 +1,4 @@
-"""Ctrl-C has one effect, whenever it comes: the line "stopped" and exit code 130.
+"""Ctrl-C has one effect, whenever it comes: the line "stopped" and exit code 130. So has SIGTERM, with exit code 143.
 
 Python raises KeyboardInterrupt wherever the main thread is. A library may turn it into another error, and where no
 error can be raised (a destructor, a callback of a compiled library, the end of the interpreter) Python prints it and
@@ -15,15 +15,18 @@ from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
-from simjudge.core.exit_codes import EXIT_STOPPED
+_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+"""What happens to a signal unless somebody has asked for something else."""
 
 
 class Stopping:
-    """What is known of Ctrl-C in this process.
+    """What is known of Ctrl-C and SIGTERM in this process.
 
     Attributes:
-        received: whether the signal came since the last `listen`.
+        received: whether one of the signals came since the last `listen`.
         swallowed: whether the interrupt was lost on its way, so that the command did not notice.
+        number: of the signal that came first.
+        heard: the signals that are listened for.
     """
 
     _only: ClassVar[Stopping | None] = None
@@ -31,18 +34,28 @@ class Stopping:
     def __init__(self) -> None:
         """Nothing came yet."""
         self.received = self.swallowed = False
+        self.number: int = signal.SIGINT
+        self._process, self.heard = os.getpid(), set[int]()
+
+    @property
+    def exit_code(self) -> int:
+        """128 + the signal's number, as shells have it: 130 for Ctrl-C."""
+        return 128 + self.number
 
     @classmethod
     def listen(cls) -> Stopping:
-        """Listen for Ctrl-C, unless whoever started the process has it ignored."""
+        """Listen for Ctrl-C and SIGTERM, unless whoever started the process has it ignored."""
         if cls._only is None:
             cls._only = cls()
             atexit.register(cls._only.end)  # first to be registered, last to be called
         only = cls._only
         only.received = only.swallowed = False
         in_main = current_thread() is main_thread()
-        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, only.interrupt)
+        for each, usual in _USUAL.items():
+            if in_main and signal.getsignal(each) is usual:
+                signal.signal(each, only.interrupt)
+                only.heard.add(each)
+        if only.heard and not isinstance(sys.excepthook, _Uncaught):
             sys.unraisablehook = _Unraisable(only, sys.unraisablehook)
             sys.excepthook = _Uncaught(only, sys.excepthook)
         return only
@@ -78,14 +91,17 @@ class Stopping:
         return False
 
     def say_stopped(self) -> None:
-        """Say that the command was stopped; from now on another Ctrl-C ends the process at once."""
-        if current_thread() is main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Say that the command was stopped; from now on another signal ends the process at once."""
+        self._handle_as(signal.SIG_IGN)
         sys.stderr.write("stopped\n")
         sys.stderr.flush()
         self.swallowed = False
+        self._handle_as(signal.SIG_DFL)
+
+    def _handle_as(self, handler: signal.Handlers) -> None:
         if current_thread() is main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for each in {signal.SIGINT, *self.heard}:
+                signal.signal(each, handler)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal.
@@ -97,6 +113,11 @@ class Stopping:
         Raises:
             KeyboardInterrupt: always.
         """
+        if number == signal.SIGTERM and os.getpid() != self._process:
+            # A fork, which its parent ends: it has nothing to tidy up.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self.number = self.number if self.received else number
         self.received = True
         signal.default_int_handler(number, frame)
 
@@ -106,7 +127,7 @@ class Stopping:
             self.say_stopped()
             if sys.stdout is not None:
                 sys.stdout.flush()
-            os._exit(EXIT_STOPPED)
+            os._exit(self.exit_code)
 
 
 class _Unraisable:

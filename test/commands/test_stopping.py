@@ -106,6 +106,25 @@ def test_the_end_is_the_same_whatever_the_moment(labelled, moment):
     assert (done.returncode, done.stderr) == (130, "stopped\n")
 
 
+@pytest.mark.parametrize("moment", ["at an import of a command", "in the command", "made an exit of 1"])
+def test_sigterm_ends_a_command_as_ctrl_c_does(labelled, moment):
+    program = PROGRAM.format(before=MOMENTS[moment]).replace("SIGINT", "SIGTERM")
+    done = run_program(program, "info", labelled)
+    assert (done.returncode, done.stderr) == (143, "stopped\n")
+
+
+def test_a_fork_that_its_parent_ends_says_nothing(labelled):
+    body = (
+        "    import multiprocessing, time\n"
+        "    def wait(pipe):\n        pipe.send(0)\n        time.sleep(600)\n"
+        "    context = multiprocessing.get_context('fork')\n    ours, theirs = context.Pipe()\n"
+        "    child = context.Process(target=wait, args=(theirs,))\n    child.start()\n    ours.recv()\n"
+        "    child.terminate()\n    child.join()\n    print(child.exitcode)"
+    )
+    done = run_program(PROGRAM.format(before=INSIDE.format(body=body)), "info", labelled)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-15\n", "")
+
+
 def test_what_the_system_refused_while_stopping_is_still_said(labelled):
     body = "    try:\n        stop()\n    finally:\n        raise OSError(28, 'No space left on device', 'x.mcap')"
     done = run_program(PROGRAM.format(before=INSIDE.format(body=body)), "info", labelled)

@@ -323,11 +323,36 @@ def test_topics_of_a_data_set_cannot_be_chosen(tmp_path):
         diagnose(tmp_path / "set.json", image_topic="/a")
 
 
+def test_kitti_rows_beside_scans_are_named_and_nothing_is_converted_that_cannot_be(tmp_path):
+    """The layout of FSKITTI: scans that only `check lidar` reads, and boxes in rows that tell nothing of a picture."""
+    for name in ("points", "labels"):
+        (tmp_path / name).mkdir()
+    np.zeros((40, 5), np.float32).tofile(tmp_path / "points/0.bin")
+    (tmp_path / "labels/0.txt").write_text("blue_cone 0 0 0 0 0 0 0 0.36 0.25 0.25 14.2 11.6 -0.97 0\n")
+    (tmp_path / "labels/1.txt").write_text("0 0.5 0.5 0.1 0.1\n")
+    assert not any("formula_drive" in line for line in diagnose(tmp_path).remedies)
+    (tmp_path / "metadata.json").write_text("{}")
+    found = diagnose(tmp_path)
+    (row,) = (each for each in found.findings if each.check == names.BOXES)
+    assert (row.verdict, row.note[:8]) == (names.MISSING, "1 files ")
+    assert row.mend == f"python scripts/formula_drive.py {tmp_path} made"
+    assert not any(line.startswith("simjudge convert") for line in found.remedies)
+
+
+def test_why_a_data_set_has_no_pictures_is_said_once(tmp_path):
+    for name in ("velodyne", "label_02"):
+        (tmp_path / name).mkdir()
+    np.ones((40, 4), np.float32).tofile(tmp_path / "velodyne/000000.bin")
+    said = CliRunner().invoke(app, ["doctor", str(tmp_path)]).output
+    assert said.count("holds no images of camera") <= 1
+
+
 PUBLIC = {
     "real_bags/nav2_turtlebot.mcap": {"replay": WITH_LOSS, "compare": NO, "drive": NO},
     "real_rc_cones": {"compare": WITH_LOSS, "replay": NO, "lidar": NO},
     "real_signals": {"compare": WITH_LOSS, "replay": NO},
     "real_formula_drive/estoril_autox2": {"compare": NO, "lidar": NO},
+    "real_formula_drive/alverca_april2": {"compare": NO, "lidar": NO, "replay": NO},
     "real_lidar/kitti_tracking_0000": {"compare": NO, "lidar": WITH_LOSS},
     "real_lidar/argoverse2_sweep": {"compare": NO, "lidar": YES},
 }

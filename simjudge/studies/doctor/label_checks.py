@@ -26,6 +26,7 @@ from simjudge.studies.doctor.findings import (
     Finding,
     quoted,
 )
+from simjudge.studies.doctor.kitti_rows import kitti_rows_note
 
 _SCANS = 20
 """Scans that are held to what a lidar is."""
@@ -48,15 +49,16 @@ def check_labels(
         why = trouble or "no pictures"
         return [Finding.unknown(each, why) for each in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
     shell = quoted(path)
-    join = f"simjudge info {shell}"
+    join = kitti_rows_note(path)[1] or f"simjudge info {shell}"
     if tolerance_s is not None:
         join = f"simjudge convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
-    found = [_labels(frames, shell), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
+    found = [_labels(path, frames), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
     again = f"simjudge detect {shell} --model cones_red_green --out detected.mcap"
     return [*found, _fit(PREDICTIONS_FIT, "detection", frames, again)]
 
 
-def _labels(frames: FrameSet, shell: str) -> Finding:
+def _labels(path: Path, frames: FrameSet) -> Finding:
+    shell = quoted(path)
     labelled, count = int(frames.labelled.sum()), len(frames)
     if not labelled and frames.semantic is None:
         mend = f"simjudge convert {shell} labelled.mcap --labels labels_of_an_annotation_tool"
@@ -65,8 +67,9 @@ def _labels(frames: FrameSet, shell: str) -> Finding:
     share = f"{labelled} of {count} pictures, {_things(frames.objects, frames)}"
     something = len(frames.objects) > 0 or frames.semantic is not None
     note = "; ".join(frames.losses.lines()[:1]) or "whoever labelled them found nothing, or in another format"
-    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=note,
-                            mend=f"simjudge info {shell}")  # fmt: skip
+    rows, mend = kitti_rows_note(path)
+    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=rows or note,
+                            mend=mend or f"simjudge info {shell}")  # fmt: skip
 
 
 def _form(frames: FrameSet) -> str:
@@ -132,7 +135,7 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
             CONTRACT, about or contract.name, contract.headline, "no check fails", good=contract.passed,
             note="; ".join(bad), mend=f"simjudge check lidar {shell}{option}",
         ))  # fmt: skip
-    return [*found, *_boxes(shell, clouds, about)]
+    return [*found, *_boxes(path, clouds, about)]
 
 
 def _fields(clouds: CloudSet, about: str) -> list[Finding]:
@@ -155,9 +158,12 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
                              mend=f"ros2 topic echo --once {about}")]  # fmt: skip
 
 
-def _boxes(shell: str, clouds: CloudSet | None, about: str) -> list[Finding]:
+def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
     if clouds is None:
-        return [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+        rows, mend = kitti_rows_note(path)
+        unknown = [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+        return [Finding.missing(BOXES, rows, mend, about), unknown[1]] if rows else unknown
+    shell = quoted(path)
     convert = f"simjudge convert {shell} clouds --to kitti"
     detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
     by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"

@@ -70,7 +70,9 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
     held = [f"{count} pictures"] if count else []
     held += [f"{len(clouds)} clouds"] if clouds is not None else []
     about = f"{kind}, {', '.join(held) or 'scans'}"
-    return Diagnosis(path, about, findings, answer_questions(findings), troubles, losses)
+    # Why pictures cannot be read stands with the checks that need them.
+    notes = troubles[1:] if frames is None else troubles
+    return Diagnosis(path, about, findings, answer_questions(findings), notes, losses)
 
 
 def _raw(path: Path) -> list[Path]:
@@ -99,8 +101,10 @@ def _set_times(path: Path, frames: FrameSet | None, clouds: CloudSet | None) -> 
         out.append(Finding.measured(POSES, "", f"{len(poses)} of {len(clouds or ())} clouds", "all", good=True))
     else:
         out.append(Finding.missing(POSES, "a data set without poses"))
-    played = f"simjudge convert {quoted(path)} played.mcap"
-    return [*out, Finding.missing(RECORDING, "a data set; as a recording it can be played", played),
+    readable = frames is not None or clouds is not None
+    played = f"simjudge convert {quoted(path)} played.mcap" if readable else ""
+    note = "a data set; as a recording it can be played" if readable else "bare scans, which no recording is made of"
+    return [*out, Finding.missing(RECORDING, note, played),
             *(Finding.unknown(each, "a data set is no robot") for each in (MOTION, INPUT))]  # fmt: skip
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import decode_image
@@ -99,9 +98,9 @@ def _draw_crop(axes: Axes, result: Result, contexts: ContextTable, crop: Crop, *
 
     def add(box: Iterable[float], class_id: float, style: str | tuple[int, tuple[float, ...]], width: float) -> None:
         name = names.get(str(int(class_id)), f"class {int(class_id)}")
-        left, top, right, bottom = box
-        axes.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, linestyle=style, linewidth=width,
-                                 edgecolor=colours.get(name, DARK["ink"]), label=name))  # fmt: skip
+        colour = colours.get(name, DARK["ink"])
+        for x, y in _edges_inside(tuple(box), crop.place):
+            axes.plot(x, y, linestyle=style, linewidth=width, color=colour, label=name, solid_capstyle="projecting")
 
     anchor = [float(contexts[edge][crop.row]) for edge in ("x0", "y0", "x1", "y1")]
     for class_id, *box in [*crop.labels, [float(contexts.class_id[crop.row]), *anchor]]:
@@ -117,3 +116,19 @@ def _stretch(result: Result) -> float:
     """How much higher than wide a pixel is: of range images."""
     side = (result.header.get("inputs") or {}).get("a") or {}
     return float((side.get("range_image") or {}).get("pixel_height") or 1.0)
+
+
+def _edges_inside(
+    box: tuple[float, ...], place: tuple[float, float, float, float]
+) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    """The parts of a box's edges within a crop, as x and y of their ends: figures in pages have no clip paths."""
+    left, top, right, bottom = box
+    x0, y0, x1, y1 = place
+    x = min(max(left, x0), x1), min(max(right, x0), x1)
+    y = min(max(top, y0), y1), min(max(bottom, y0), y1)
+    for at in (top, bottom):
+        if y0 <= at <= y1 and x[0] < x[1]:
+            yield x, (at, at)
+    for at in (left, right):
+        if x0 <= at <= x1 and y[0] < y[1]:
+            yield (at, at), y

@@ -35,7 +35,14 @@ def plan_sentences(plan: Plan) -> list[str]:
         "100 cases. lowered: B lowers the performance of what it finds; missed: B misses more. The last column serves "
         "both."
     )
-    return [words, _needed(plan, plan.entries[-1], gap)]
+    said = [words, _needed(plan, plan.entries[-1], gap)]
+    if plan.alone:
+        said.append(
+            f"From {plan.names[0]} alone: halves of it were compared, with a gap of {gap} put into one, and "
+            "carried on to a B of as many frames. This assumes that B shows like surroundings as often, and that the "
+            "detector varies in them as in A. Plan again with a first B."
+        )
+    return said
 
 
 def _needed(plan: Plan, entry: PlanEntry, gap: str) -> str:
@@ -47,9 +54,12 @@ def _needed(plan: Plan, entry: PlanEntry, gap: str) -> str:
     wanted = f"{a:,} pairs of frames" if plan.paired else f"{a:,} frames of A and {b:,} of B"
     now = plan.frames
     held = f"The {now[0]:,} pairs" if plan.paired else f"The {now[0]:,} of A and {now[1]:,} of B"
+    if plan.alone:
+        held = f"The {now[0]:,} of A at hand and as many of B"
     enough = "are enough" if a <= now[0] and b <= now[1] else "are too few"
+    at_hand = "" if plan.alone else " at hand"
     return (
-        f"{held} at hand {enough}. {wanted} show a gap of {gap} over all classes in 80 of 100 cases, if they vary and "
+        f"{held}{at_hand} {enough}. {wanted} show a gap of {gap} over all classes in 80 of 100 cases, if they vary and "
         "follow each other as these do."
     )
 

@@ -182,6 +182,9 @@ def _read_pictures(
 
     detector = load_detector(settings.model, trust=settings.trust)
     _check_classes(sides, detector, settings)
+    if a is b and settings.a_predictions == settings.b_predictions:
+        found = detect_input(sides[0], detector, settings, log, progress)
+        return found, found
     first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
     return first, second
 

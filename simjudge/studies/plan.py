@@ -15,7 +15,7 @@ from simjudge.context.power_curve import GAP_KINDS, SHOWN, PowerCurve
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.core.arrays import IntArray
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
@@ -69,6 +69,7 @@ class Plan:
     Attributes:
         gap: that is to be shown.
         paired: frames of A and B are pairs.
+        alone: A alone was at hand; B is a set that does not exist yet, of as many frames.
         names: of the sets.
         frames, units: of A and of B, now.
         entries: class by class, all classes together last.
@@ -82,6 +83,7 @@ class Plan:
     units: tuple[int, int]
     entries: tuple[PlanEntry, ...]
     losses: Losses
+    alone: bool = False
 
     def content(self) -> dict[str, Any]:
         """The plan as JSON has it (docs/results.md)."""
@@ -89,6 +91,7 @@ class Plan:
             "gap": self.gap,
             "power": SHOWN,
             "paired": self.paired,
+            "alone": self.alone,
             "sets": {
                 which: {"name": name, "frames": frames, "units": units}
                 for which, name, frames, units in zip("ab", self.names, self.frames, self.units, strict=True)
@@ -114,16 +117,24 @@ class Plan:
 
 @takes_setting_keywords
 def plan(
-    a: Source, b: Source, *, settings: PlanSettings, log: Log = no_log, progress: ProgressBar = no_progress
+    a: Source,
+    b: Source | None = None,
+    *,
+    settings: PlanSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
 ) -> Plan:
     """Plan a comparison: how many frames of both sets show a gap in 80 of 100 cases?
 
     The sets at hand, which may be small or from a pilot, say how performance varies and how alike their contexts are.
     Whether they differ does not matter: their frames are dealt to A and B anew.
 
+    Without B, halves of A are dealt, and what they show is carried on to A and a B of as many frames. This assumes that
+    B will show like surroundings as often, and that the detector will vary in them as it does in A.
+
     Args:
         a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.
-        b: the set that predicts it, usually simulated.
+        b: the set that predicts it, usually simulated; None where there is none yet.
         settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read; `print` does.
         progress: opens a progress bar.
@@ -135,20 +146,18 @@ def plan(
         UsageError: a setting makes no sense.
         SimjudgeError: a set cannot be read or holds no predictions, or the sets have no class in common.
     """
-    sides = read_inputs(a, b, settings, log=log, progress=progress)
-    losses, sets = Losses(), (sides[0].frames, sides[1].frames)
-    for each in sets:
-        losses.extend(each.losses)
-    if settings.paired:
-        sets = paired_frames(*sets, settings.pair_tolerance, losses)
-    first = judge_set(sets[0], settings.method, settings.metric, losses, precision=False)
-    second = judge_set(match_classes(first.frames, sets[1]), settings.method, settings.metric, losses, precision=False)
+    losses = Losses()
+    sets = _alone(a, settings, losses, log, progress) if b is None else _both(a, b, settings, losses, log, progress)
+    first, second = sets
     units = _units(first, second, settings, log)
-    comparison, share = _comparison((first, second), units, settings)
+    if b is None:
+        (comparison, share), held = _halves(first, units[0], settings), "half"
+    else:
+        (comparison, share), held = _comparison(sets, units, settings), "some"
     forgo_blas()
     ids = [k for k in comparison.class_ids if all(np.any(j.frames.objects.class_id == k) for j in comparison.sets)]
     counts = (comparison.units[0].count, comparison.units[1].count)
-    if max(share) < 1:
+    if held == "some" and max(share) < 1:
         log(f"note: simulated from {counts[0]:,} and {counts[1]:,} of {units[0].count:,} and {units[1].count:,} units")
     deals = Deals.draw(counts, _deal_count(settings.deals, len(ids)), settings.seed, paired=settings.paired)
     gaps = [multiple * settings.gap for multiple in GRID if multiple <= 1 or multiple * settings.gap <= 1]
@@ -165,14 +174,65 @@ def plan(
     ]
     entries.append(_entry("all", together, comparison.size(ids), settings.gap, share, frames))
     named = (first.frames.name, second.frames.name)
-    return Plan(settings.gap, settings.paired, named, frames, (units[0].count, units[1].count), tuple(entries), losses)
+    counts = (units[0].count, units[1].count)
+    return Plan(settings.gap, settings.paired, named, frames, counts, tuple(entries), losses, alone=b is None)
+
+
+def _both(
+    a: Source, b: Source, settings: PlanSettings, losses: Losses, log: Log, progress: ProgressBar
+) -> tuple[JudgedSet, JudgedSet]:
+    """Both sets, read and judged."""
+    sides = read_inputs(a, b, settings, log=log, progress=progress)
+    sets = (sides[0].frames, sides[1].frames)
+    for each in sets:
+        losses.extend(each.losses)
+    if settings.paired:
+        sets = paired_frames(*sets, settings.pair_tolerance, losses)
+    first = judge_set(sets[0], settings.method, settings.metric, losses, precision=False)
+    second = judge_set(match_classes(first.frames, sets[1]), settings.method, settings.metric, losses, precision=False)
+    return first, second
+
+
+def _alone(
+    a: Source, settings: PlanSettings, losses: Losses, log: Log, progress: ProgressBar
+) -> tuple[JudgedSet, JudgedSet]:
+    """A, in the place of B too."""
+    if settings.paired:
+        raise UsageError("--paired needs both sets: how alike the detector does in a twin is not known from A alone")
+    if settings.b_predictions is not None or settings.b_image_topic is not None:
+        raise UsageError("--b-predictions and --b-image-topic need B")
+    both = replace(settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic)
+    side = read_inputs(a, a, both, log=log, progress=progress)[0]
+    losses.extend(side.frames.losses)
+    judged = judge_set(side.frames, settings.method, settings.metric, losses, precision=False)
+    return judged, judged
+
+
+def _halves(
+    judged: JudgedSet, units: SamplingUnits, settings: PlanSettings
+) -> tuple[SetComparison, tuple[float, float]]:
+    """Two halves of one set, as A and B: no unit stands on both sides, where it would be its own like."""
+    if units.count < 2 * FEWEST_UNITS:
+        raise SimjudgeError(
+            f"{judged.frames.name}: {units.count} independent units are too few to be halved; at least "
+            f"{2 * FEWEST_UNITS} are needed"
+        )
+    painted = painted_geometry((judged.frames, judged.frames), settings.masks)
+    method = replace(settings.method, paint_masks=painted.use_masks)
+    order = np.random.default_rng([settings.seed, 4]).permutation(units.count)
+    size = min(units.count // 2, MOST_UNITS)
+    (a, of_a), (b, of_b) = (
+        _with_units(judged, units, np.sort(part), settings) for part in (order[:size], order[size : 2 * size])
+    )
+    share = size / units.count
+    return SetComparison((a, b), (of_a, of_b), method), (share, share)
 
 
 def _units(a: JudgedSet, b: JudgedSet, settings: PlanSettings, log: Log) -> tuple[SamplingUnits, SamplingUnits]:
     first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
     if settings.block is None and not settings.paired:
         first, second = match_units(first, second)
-    for judged, drawn in zip((a, b), (first, second), strict=True):
+    for judged, drawn in zip((a,) if a is b else (a, b), (first, second), strict=a is not b):
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
     if settings.paired:

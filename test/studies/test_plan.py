@@ -6,17 +6,21 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import wasserstein_distance
 from typer.testing import CliRunner
 
 import simjudge as sj
 from simjudge.commands.app import app
+from simjudge.context.power import with_gap
 from simjudge.context.power_curve import LOWERED, MISSED
-from simjudge.core.errors import UsageError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 from simjudge.reports.plan_table import plan_sentences, plan_table
 from simjudge.studies import plan as plan_module
+from simjudge.studies.compare_settings import PlanSettings
+from simjudge.studies.judged_set import judge_set
 
 
 def made(seed: int, count: int, classes: int = 1) -> FrameSet:
@@ -100,3 +104,33 @@ def test_the_command_prints_the_table_and_writes_json(tmp_path):
     assert done.exit_code == 0, done.output
     assert "frames A / B for 0.1" in done.output
     assert json.loads(out.read_text())["gap"] == 0.1
+
+
+def test_the_power_from_a_alone_is_that_of_fresh_sets_with_the_gap():
+    """Against W1 and permutations by SciPy of samples drawn anew: all contexts are alike, so W1 is that of the sets."""
+    everything = made(9, 4000)
+    judged = judge_set(everything, PlanSettings().method, "iou", Losses(), precision=False)
+    value, random = judged.assignment.performance, np.random.default_rng(0)
+    lowered = with_gap(value, LOWERED, 0.08)
+    shown = 0
+    for _ in range(150):
+        both = np.concatenate([random.choice(value, 60), random.choice(lowered, 60)])
+        found = wasserstein_distance(both[:60], both[60:])
+        again = [random.permutation(both) for _ in range(99)]
+        shown += 1 + sum(wasserstein_distance(one[:60], one[60:]) >= found for one in again) <= 5
+    plans = [sj.plan(made(seed, 60), gap=0.08, deals=200).entries[-1] for seed in (1, 2, 3)]
+    assert np.mean([plan.power[LOWERED] for plan in plans]) == pytest.approx(shown / 150, abs=0.15)
+    with_b = [sj.plan(made(seed, 60), made(seed + 20, 60), gap=0.08, deals=200).entries[-1] for seed in (1, 2, 3)]
+    frames, of_both = ([plan.needed[0] for plan in some] for some in (plans, with_b))
+    assert np.mean(frames) == pytest.approx(np.mean(of_both), rel=0.35)
+
+
+def test_a_plan_from_a_alone_says_what_it_assumes(tmp_path):
+    write_set(made(1, 40), tmp_path / "a.json")
+    done = CliRunner().invoke(app, ["plan", str(tmp_path / "a.json"), "--gap", "0.1", "--deals", "50"])
+    assert done.exit_code == 0, done.output
+    assert "This assumes that B shows like surroundings" in " ".join(done.output.split())
+    with pytest.raises(UsageError, match="needs both sets"):
+        sj.plan(made(1, 40), paired=True)
+    with pytest.raises(SimjudgeError, match="too few to be halved"):
+        sj.plan(made(1, 5))

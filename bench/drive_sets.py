@@ -1,4 +1,4 @@
-"""Many drives of the lab without pictures, one CSV file each: `python bench/drive_sets.py OUT [CAR...]`.
+"""Many drives of the lab without pictures, as CSV: `python bench/drive_sets.py OUT [CAR...]`, `--engine chrono`.
 
 The ground truth drives, so poses and commands are those that `simjudge drive` records with the same options.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +24,13 @@ from simjudge.driving.drive import DriveOptions, make_closed_loop
 CAMERA = str(Path(__file__).with_name("drive_sets.yaml"))
 
 
-def write_drive(out: Path, scene: str, car: str | None, seed: int) -> float:
-    """Drive once, and write time, x, y, yaw, speed, steering and throttle at each motion sample; seconds it took."""
+def write_drive(out: Path, scene: str, car: str | None, seed: int, engine: str = "default") -> float:
+    """Drive once, and write time, x, y, yaw, speed, steering and throttle at each motion sample; seconds it took.
+
+    Beside it stands OUT.json: how the drive ended.
+    """
     begin = time.perf_counter()
-    loop = make_closed_loop(DriveOptions(scene, CAMERA, vehicle=car, seed=seed, images=False))
+    loop = make_closed_loop(DriveOptions(scene, CAMERA, engine=engine, vehicle=car, seed=seed, images=False))
     rows: list[tuple[float, ...]] = []
     commands: list[tuple[float, float, float]] = [(-np.inf, np.nan, np.nan)]
     for event in loop.run():
@@ -40,10 +45,11 @@ def write_drive(out: Path, scene: str, car: str | None, seed: int) -> float:
     given = np.array(commands)
     last = np.searchsorted(given[:, 0], [row[0] for row in rows], side="right") - 1
     table = np.column_stack([rows, given[last, 1:]])
-    finished = loop.outcome().finished
+    outcome = loop.outcome()
     loop.engine.close()
-    if not finished:
-        print(f"{out.name}: {loop.outcome().reason}", file=sys.stderr)
+    if not outcome.finished:
+        print(f"{out.name}: {outcome.reason}", file=sys.stderr)
+    out.with_suffix(".json").write_text(json.dumps(asdict(outcome), default=sorted))
     with out.open("w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
@@ -59,16 +65,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=12)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--scene", default="lab")
+    parser.add_argument("--engine", default="default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(given.jobs) as pool:
         waiting = {}
         for car in given.cars:
+            name = Path(car).stem if given.engine == "default" else f"{given.engine}_{Path(car).stem}"
             for seed in range(given.first, given.first + given.count):
-                path = given.out / f"{Path(car).stem}_{seed}.csv"
+                path = given.out / f"{name}_{seed}.csv"
                 if not path.exists():
-                    waiting[path] = pool.submit(write_drive, path, given.scene, car, seed)
+                    waiting[path] = pool.submit(write_drive, path, given.scene, car, seed, given.engine)
         for path, job in waiting.items():
             print(f"{path}: {job.result():.0f} s", flush=True)
 

@@ -1,6 +1,6 @@
 """ARTcar as in Chrono's own demo (demo_VEH_ARTcar.py), among cones, judged. It needs pychrono.vehicle.
 
-python examples/chrono/artcar.py drive.mcap [art1|plain|...]
+python examples/chrono/artcar.py drive.mcap [art1|plain|...|none]; none: no camera, which needs no pychrono.sensor
 """
 
 import sys
@@ -32,8 +32,6 @@ terrain.AddPatch(rubber, chrono.ChCoordsysd(chrono.ChVector3d(0, 0, 0), chrono.Q
 terrain.Initialize()
 
 bridge = ChronoBridge(system, out=sys.argv[1])
-bridge.scene.SetAmbientLight(chrono.ChVector3f(0.2, 0.2, 0.2))
-bridge.scene.AddPointLight(chrono.ChVector3f(2, 3, 8), chrono.ChColor(1, 1, 1), 100)
 bridge.vehicle(car.GetVehicle())
 for number in range(8):
     name, side = ("green", 1) if number % 2 else ("red", -1)
@@ -46,7 +44,10 @@ for number in range(8):
     system.AddBody(cone)
     bridge.label(cone, name)
 camera = sys.argv[2] if len(sys.argv) > 2 else "plain"
-bridge.camera(car.GetChassisBody(), Pose((0.1, 0, 0.15)), camera=camera, rate=10)
+if camera != "none":
+    bridge.scene.SetAmbientLight(chrono.ChVector3f(0.2, 0.2, 0.2))
+    bridge.scene.AddPointLight(chrono.ChVector3f(2, 3, 8), chrono.ChColor(1, 1, 1), 100)
+    bridge.camera(car.GetChassisBody(), Pose((0.1, 0, 0.15)), camera=camera, rate=10)
 bridge.imu(window=0.01)  # tyres at 0.25 ms: a reading of one instant is their noise
 inputs = veh.DriverInputs()
 inputs.m_throttle = 0.7

@@ -1,7 +1,7 @@
 """HMMWV from Chrono's JSON files on soil that deforms (SCM), judged. It needs pychrono.vehicle and Chrono's data.
 
 After Chrono's demo_VEH_WheeledJSON.py and demo_VEH_HMMWV_DefSoil.py; Chrono 10.0.0 or later:
-python examples/chrono/hmmwv_soil.py drive.mcap [art1|plain|...]
+python examples/chrono/hmmwv_soil.py drive.mcap [art1|plain|...|none]; none: no camera, which needs no pychrono.sensor
 """
 
 import sys
@@ -34,8 +34,6 @@ terrain.Initialize(24.0, 10.0, 0.05)
 terrain.SetMeshWireframe(False)  # Chrono::Sensor shows no wires
 
 bridge = ChronoBridge(system, out=sys.argv[1])
-bridge.scene.SetAmbientLight(chrono.ChVector3f(0.3, 0.3, 0.3))
-bridge.scene.AddPointLight(chrono.ChVector3f(-20, 30, 80), chrono.ChColor(1, 1, 1), 1000)
 bridge.vehicle(hmmwv)
 bridge.label(terrain, "soil", counted=False)
 for number in range(6):
@@ -45,7 +43,10 @@ for number in range(6):
     system.AddBody(barrel)
     bridge.label(barrel, "barrel")
 camera = sys.argv[2] if len(sys.argv) > 2 else "plain"
-bridge.camera(hmmwv.GetChassisBody(), Pose((0.5, 0, 1.2)), camera=camera, rate=10)
+if camera != "none":
+    bridge.scene.SetAmbientLight(chrono.ChVector3f(0.3, 0.3, 0.3))
+    bridge.scene.AddPointLight(chrono.ChVector3f(-20, 30, 80), chrono.ChColor(1, 1, 1), 1000)
+    bridge.camera(hmmwv.GetChassisBody(), Pose((0.5, 0, 1.2)), camera=camera, rate=10)
 bridge.imu(window=0.01)
 bridge.gps()
 inputs = veh.DriverInputs()

@@ -117,6 +117,8 @@ class BridgeDevices:
 
     def frame_sources(self) -> list[FrameSource]:
         """The cameras, made ready."""
+        if not self._cameras:
+            return []
         world, probed = self._world, self._views.probe()
         for note in probed.notes:
             _log.warning("PyChrono %s: %s", world.release.version, note)
@@ -149,5 +151,6 @@ class BridgeDevices:
         placed = {name for name, (_, _, moves) in self._cameras.items() if moves}
         mounts = {each.name: each.mount for each in cameras if each.name not in placed}
         mounts |= {spec.name: spec.mount for spec in specs if spec.body == CAR}
-        wheels = None if self._world.wheels is None else self._world.wheels.figures
-        return BridgeSetup(self._world.scene(), cameras, placed, specs, mounts, wheels)
+        wheels = self._world.wheels
+        figures, centres = (None, None) if wheels is None else (wheels.figures, wheels.centres)
+        return BridgeSetup(self._world.scene(), cameras, placed, specs, mounts, figures, centres)

@@ -40,7 +40,7 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.chrono.frames import frame_pose
-from simjudge.engines.chrono.modules import load_modules
+from simjudge.engines.chrono.modules import load_modules, missing_modules
 from simjudge.engines.chrono.other_sensors import check_own_lidar
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.geometry.poses import Pose
@@ -62,8 +62,9 @@ _ROUNDING = 1000
 class ChronoBridge:
     """Looks at a Chrono system that a program steps, and records or publishes what cameras and sensors see.
 
+    A PyChrono without its sensor module has no cameras, lamps and lidars; all else is recorded.
+
     Attributes:
-        scene: lamps, background and ambient light of all pictures: the `scene` of a ChSensorManager.
         losses: what could not be recorded; empty where all was.
     """
 
@@ -91,7 +92,7 @@ class ChronoBridge:
 
         Raises:
             UsageError: nothing is asked for, or a limit is outside its range.
-            SimjudgeError: PyChrono has no cameras, or `out` exists.
+            SimjudgeError: there is no PyChrono, or `out` exists.
         """
         if out is None and not ros:
             raise UsageError("ChronoBridge: give out: a file to record to, or ros=True, or both")
@@ -99,12 +100,11 @@ class ChronoBridge:
         if self._out is not None:
             check_output(self._out)
         modules = load_modules()
-        if modules.sensor is None:
-            raise SimjudgeError("this PyChrono has no sensor module: build CH_ENABLE_MODULE_SENSOR")
         release = identify_release(modules.core, modules.sensor, modules.vehicle, modules.version)
         self._world = LiveSystem(modules, release, system)
-        self._manager = modules.sensor.ChSensorManager(system) if manager is None else manager
-        self.scene = self._manager.scene
+        if manager is None and modules.sensor is not None:
+            manager = modules.sensor.ChSensorManager(system)
+        self._manager = manager
         self.losses = Losses()
         self._ros, self._seed, self._labelling = ros, seed, Labelling(min_size, min_visible)
         self._stack, self._begun, self._closed = ExitStack(), False, False
@@ -127,6 +127,16 @@ class ChronoBridge:
         self.close()
 
     # What there is.
+
+    @property
+    def scene(self) -> Any:
+        """Lamps, background and ambient light of all pictures: the `scene` of a ChSensorManager.
+
+        Raises:
+            SimjudgeError: this PyChrono has no sensor module.
+        """
+        self._check_sensor("scene")
+        return self._manager.scene
 
     def vehicle(self, vehicle: Any, base: Any = None) -> None:
         """Say whose motion odometry and tf tell.
@@ -193,6 +203,7 @@ class ChronoBridge:
             SimjudgeError: a file or a field is wrong.
         """
         self._check_new(name)
+        self._check_sensor(f"camera {name}")
         stated = {"size": size, "field_of_view": field_of_view, "rate": rate, "lens": lens, **fields}
         chosen = choose_camera(camera, name, stated, filters)
         self._devices.add_camera(name, chosen, body, _pose(pose))
@@ -211,6 +222,7 @@ class ChronoBridge:
             UsageError: it is no camera, its lens cannot be said in a camera_info, or the name is taken.
         """
         self._check_new(name)
+        self._check_sensor(f"camera {name}")
         return self._devices.adopt_camera(name, sensor)
 
     def imu(self, body: Any = None, pose: Any = None, *, name: str = "imu", rate: float = 100.0, **fields: Any) -> None:
@@ -252,6 +264,7 @@ class ChronoBridge:
         Raises:
             UsageError: Chrono's lidar cannot be this one.
         """
+        self._check_sensor(f"lidar {name}")
         spec = self._sensor("lidar", body, pose, name, {"rate": rate, "window": 0.0, **fields})
         if isinstance(spec, LidarSpec):
             check_own_lidar(f"lidar {name}", spec.model())
@@ -399,6 +412,11 @@ class ChronoBridge:
     def _check_new(self, name: str) -> None:
         self._check_open(name)
         self._devices.check_new(name)
+
+    def _check_sensor(self, what: str) -> None:
+        if self._world.modules.sensor is None:
+            (why,) = missing_modules(("sensor",))
+            raise SimjudgeError(f"{what}: this PyChrono has no sensor module ({why}): build CH_ENABLE_MODULE_SENSOR")
 
     def _check_open(self, what: str) -> None:
         if self._begun:

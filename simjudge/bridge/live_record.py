@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
@@ -59,15 +59,17 @@ class BridgeSetup:
         placed: names of those that sit on another body than the vehicle.
         specs: the other sensors.
         mounts: poses in base_link of all that sits on the vehicle.
-        wheels: of the vehicle, by name; None where they are not known.
+        wheels: of the vehicle, by name, as they were when it was named; None where they are not known.
+        centres: where the wheels are in base_link at the time of the call; None: as `wheels` has them.
     """
 
     def __init__(
         self, scene: Scene, cameras: Sequence[MountedCamera], placed: Collection[str], specs: Sequence[SensorSpec],
         mounts: Mapping[str, Pose], wheels: Mapping[str, WheelFigures] | None = None,
+        centres: Callable[[], Mapping[str, tuple[float, float, float]]] | None = None,
     ) -> None:  # fmt: skip
         """Remember all."""
-        self.wheels = wheels
+        self.wheels, self.centres = wheels, centres
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
 
     @property
@@ -95,6 +97,8 @@ class BridgeSetup:
         """
         if self.wheels is None or joints is None:
             return []
+        if self.centres is not None:
+            return links_at(self.centres(), joints)
         return links_at({name: wheel.centre for name, wheel in self.wheels.items()}, joints)
 
 

@@ -29,13 +29,20 @@ class LiveWheels:
             wheeled: a ChWheeledVehicle after its Initialize, with tyres.
             base: base_link in the frame of the chassis.
         """
-        self._wheeled, self._tracker = wheeled, JointTracker()
-        into = (reference_pose(wheeled.GetChassisBody()) @ base).inverse()
+        self._wheeled, self._base, self._tracker = wheeled, base, JointTracker()
         self.figures: dict[str, WheelFigures] = {}
-        for name, (axle, side) in zip(WHEELS, SPINDLES, strict=True):
-            at, tyre = wheeled.GetSpindlePos(axle, side), wheeled.GetTire(axle, side)
-            centre = (into @ Pose((float(at.x), float(at.y), float(at.z)))).position
+        for (name, centre), (axle, side) in zip(self.centres().items(), SPINDLES, strict=True):
+            tyre = wheeled.GetTire(axle, side)
             self.figures[name] = WheelFigures(centre, float(tyre.GetRadius()), float(tyre.GetWidth()))
+
+    def centres(self) -> dict[str, tuple[float, float, float]]:
+        """Where the wheels are in base_link now, metres: springs and steering move them (a HMMWV's by 0.12 m)."""
+        into = (reference_pose(self._wheeled.GetChassisBody()) @ self._base).inverse()
+        found = {}
+        for name, (axle, side) in zip(WHEELS, SPINDLES, strict=True):
+            at = self._wheeled.GetSpindlePos(axle, side)
+            found[name] = (into @ Pose((float(at.x), float(at.y), float(at.z)))).position
+        return found
 
     def motion(self) -> tuple[float, tuple[float, float, float, float]]:
         """The angle of the bicycle's front wheel (radians, left positive) and the wheels' speeds (rad/s) now."""

@@ -17,7 +17,8 @@ _CHRONO_ABILITIES = (
     "can: all lenses (directly or looked up), radiance from 8-bit pictures in brackets (16-bit ones where Vulkan's are"
     " right), class, instance and depth; Chrono's own noise and physical camera"
 )
-_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar; lidar, GPS and inertial sensors of Chrono's own on it"
+_CHRONO_UNSEEN = "can: physics, and labels of single rays: drives by ground truth without images; no pictures"
+_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar"
 _CHRONO_WITHOUT_CAR = "missing: pychrono.vehicle with the ARTcar (CH_ENABLE_MODULE_VEHICLE); scenes without a car only"
 
 
@@ -85,11 +86,13 @@ def _chrono() -> EngineAvailability:
     parts = [name for name, has in (
         ("cameras", release.cameras), ("semantic buffer", release.semantic_buffer), ("fixed seed", release.random_seed),
         ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
-    known = tuple(f"known: {line}" for line in release.defects())
-    parts_line = f"has: {', '.join(parts)}"
-    car = _CHRONO_CAR if release.vehicles else _CHRONO_WITHOUT_CAR
+    known = tuple(f"known: {line}" for line in (release.defects() if modules.sensor is not None else ()))
+    parts_line = f"has: {', '.join(parts) or 'the core alone'}"
+    own = "; lidar, GPS and inertial sensors of Chrono's own on it" if modules.sensor is not None else ""
+    car = f"{_CHRONO_CAR}{own}" if release.vehicles else _CHRONO_WITHOUT_CAR
     absent = tuple(f"missing: {line}" for line in missing_modules())
     vulkan = release.cameras and not hasattr(modules.sensor, "ChOptixSensor")
     renders = (f"renders: {vulkan_renderer()}",) if vulkan else ()
-    lines = (describe_modules(modules), *renders, *absent, parts_line, _CHRONO_ABILITIES, car, *known)
+    sees = _CHRONO_ABILITIES if release.cameras else _CHRONO_UNSEEN
+    lines = (describe_modules(modules), *renders, *absent, parts_line, sees, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

@@ -76,6 +76,17 @@ def test_centres_angles_and_speeds_are_those_of_the_spindles():
     assert joints.velocity == pytest.approx((0, 0, 10, 12, 9, 11), abs=1e-12)
 
 
+def test_wheels_in_tf_go_with_their_springs(monkeypatch):
+    """A HMMWV's wheels are 0.12 m higher in the chassis once it stands: tf has them where they are."""
+    wheels = find_wheels(Vehicle(), BASE)
+    setup = BridgeSetup(Scene("chrono", (), ()), (), (), (), {}, wheels.figures, wheels.centres)
+    monkeypatch.setitem(CENTRES, (0, 0), (1.25, 0.55, 0.42))
+    places = {link.child: link.pose.position for link in setup.wheel_links(wheels.joints(1.0))}
+    assert places["front_left_steer"] == pytest.approx((2.55, 0.55, 0.72), abs=1e-12)
+    assert places["rear_left_wheel"] == pytest.approx((0, 0.5, 0.6), abs=1e-12)
+    assert wheels.figures["front_left"].centre == pytest.approx((2.5, 0.5, 0.6), abs=1e-12)
+
+
 def test_other_vehicles_have_no_wheels_here():
     truck, bare = Vehicle(), Vehicle()
     truck.axles, bare.GetTire = 3, lambda _axle, _side: None

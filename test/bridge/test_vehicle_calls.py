@@ -12,21 +12,25 @@ ROOT = Path(__file__).parents[2]
 SIGNATURES = {
     "ARTcar": (0, 1), "AddActiveDomain": (3, 3), "AddPatch": (3, 13), "Advance": (1, 2), "ChPowertrainAssembly": (2, 2),
     "DriverInputs": (0, 0), "GetAxles": (0, 0), "GetChassisBody": (0, 0), "GetMesh": (0, 0), "GetSystem": (0, 0),
-    "GetVehicle": (0, 0), "GetVehicleDataFile": (1, 1), "GetWheels": (0, 0), "Initialize": (0, 7),
+    "GetVehicle": (0, 0), "GetVehicleDataFile": (1, 1), "GetWheels": (0, 0), "HMMWV_Full": (0, 1), "Initialize": (0, 7),
     "InitializePowertrain": (1, 1), "InitializeTire": (2, 4), "ReadEngineJSON": (1, 1), "ReadTireJSON": (1, 1),
     "ReadTransmissionJSON": (1, 1), "RigidTerrain": (1, 2), "SCMTerrain": (1, 2), "SetChassisCollisionType": (1, 1),
     "SetChassisFixed": (1, 1), "SetChassisVisualizationType": (1, 1), "SetContactMethod": (1, 1),
+    "SetDriveType": (1, 1), "SetEngineType": (1, 1), "SetTransmissionType": (1, 1),
     "SetInitPosition": (1, 1), "SetMaxMotorVoltageRatio": (1, 1), "SetMeshWireframe": (1, 1),
     "SetSoilParameters": (8, 8), "SetStallTorque": (1, 1), "SetTireRollingResistance": (1, 1),
     "SetTireStepSize": (1, 1), "SetTireType": (1, 1), "SetTireVisualizationType": (1, 1),
     "SetWheelVisualizationType": (1, 1), "Synchronize": (1, 3), "WheeledVehicle": (1, 4),
 }  # fmt: skip
-VALUES = {"CollisionType_NONE", "TireModelType_TMEASY", "m_steering", "m_throttle", "m_braking"}
-VEHICLES = {"veh", "car", "hmmwv", "terrain"}
+VALUES = {
+    "CollisionType_NONE", "TireModelType_TMEASY", "EngineModelType_SIMPLE",
+    "TransmissionModelType_AUTOMATIC_SIMPLE_MAP", "DrivelineTypeWV_AWD", "m_steering", "m_throttle", "m_braking",
+}  # fmt: skip
+VEHICLES = {"veh", "car", "hmmwv", "terrain", "road"}
 """What the examples call the module and its objects."""
 
 
-@pytest.mark.parametrize("name", ["artcar", "hmmwv_soil"])
+@pytest.mark.parametrize("name", ["artcar", "hmmwv_soil", "hmmwv_road"])
 def test_examples_ask_for_what_chrono_has(name):
     tree = ast.parse((ROOT / "examples" / "chrono" / f"{name}.py").read_text())
     called = {}

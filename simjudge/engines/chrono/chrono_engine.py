@@ -22,6 +22,7 @@ from simjudge.engines.chrono.stage import ChronoScene
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.mesh_rays import ThingRays
+from simjudge.engines.ray_labels import labels_of_rays
 from simjudge.geometry.poses import Pose
 from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sensors.camera.camera import Camera
@@ -130,7 +131,16 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         return self._seen(scene_state).own(camera)
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
-        """Classes, instances and depth through the pixels' centres: see `Engine.labels`."""
+        """Classes, instances and depth through the pixels' centres: see `Engine.labels`.
+
+        A PyChrono without cameras drives closed loops by ground truth: the labels are then those of single rays.
+        """
+        if not self.release.cameras:
+            bodies, background = scene_state.bodies, self.scene.background_class
+            return labels_of_rays(
+                lambda origins, directions: self.cast_rays(origins, directions, bodies),
+                lens, scene_state.camera, self.things, background,
+            )  # fmt: skip
         found = self._seen(scene_state).labels(lens)
         background = np.isinf(found.depth) & (found.class_id == NO_CLASS)
         return found._replace(class_id=np.where(background, np.uint8(self.scene.background_class), found.class_id))

@@ -42,7 +42,9 @@ def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value
     Raises:
         UsageError: a text is no value of its setting.
     """
-    parsed = [(row, row.parse(values[row.name], f"{row.name}:={values[row.name]}")) for row in rows]
+    # An empty text is no list of one empty text.
+    said = [row for row in rows if values[row.name] or not row.many]
+    parsed = [(row, row.parse(values[row.name], f"{row.name}:={values[row.name]}")) for row in said]
     return {row.name: _parameter(row, value) for row, value in parsed if value is not None}
 
 

@@ -327,4 +327,7 @@ def test_another_simulators_topics_are_taken_over():
     node = processes("label", **given, camera_info="/a/camera_info")["ground_truth_node"]
     assert node.remappings == (("simulator/boxes", "/a/recognitions"), ("camera/camera_info", "/a/camera_info"))
     assert node.parameters["classes"] == ["1=red", "2=green"]
+    bare = processes("label", simulator="webots", form="boxes", labels="/a")["ground_truth_node"]
+    assert "classes" not in bare.parameters, "not given: the node would take an empty text for a class"
+    assert node.parameters["classes"] == ["1=red", "2=green"]
     assert node.parameters["simulator"] == "webots"

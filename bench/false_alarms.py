@@ -132,8 +132,8 @@ def judged_split(classes: list[JoinedClass], split: Split, seed: int) -> tuple[f
         own, share = Members(each.members.start, frame[each.members.item]), float((frame < split.count_a).mean())
         odds.add_block(each.neighbours, own, frame[each.order], split.count_a, share)
     draws = ResampleDraws(split.count_a, split.count_b, seed)
-    draws.propensity = odds.of_units()
-    resamples = draws.draw(PERMUTATIONS, 0)
+    draws.propensity = odds.of_units()[np.newaxis]
+    resamples = draws.draw(PERMUTATIONS, 0)[0]
     evidence, pooled, held_by_all = [], ResampledW1.zeros(resamples), [np.zeros(0, np.int64)]
     for each in classes:
         frame = split.number[each.frame]

@@ -141,7 +141,7 @@ def workers(contexts: int, tries: int) -> Iterator[Row]:
     from simjudge.context.resample_draws import draw_resamples  # noqa: PLC0415 - here alone
 
     a, b = both_sets(contexts)
-    pair = ClassPair(a, b, draw_resamples(a.frame_count, b.frame_count, tries, tries, 0))
+    pair = ClassPair(a, b, [draw_resamples(a.frame_count, b.frame_count, tries, tries, 0)])
     small = ClassPair(*both_sets(400))
     took, shares = [], []
     for count in (1, 2):

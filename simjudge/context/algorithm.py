@@ -51,18 +51,18 @@ class ClassComparison(ShortRepr):
         return ~np.isnan(self.w1)
 
 
-class PairResult(NamedTuple):
+class JoinedPair(NamedTuple):
     """What is found for one pair.
 
     Attributes:
         comparisons: at each threshold.
         resampled: W1 under the resamples, at each threshold; none where there are no resamples.
-        propensity: of the units, at the lowest threshold; None where not asked for.
+        propensity: of the units, at each threshold; none where not asked for.
     """
 
     comparisons: list[ClassComparison]
     resampled: list[ResampledW1]
-    propensity: Propensity | None
+    propensity: list[Propensity]
 
 
 def compare_class(
@@ -86,7 +86,8 @@ def compare_class(
     Returns:
         A comparison for each threshold, and for each W1 under the resamples; none where there are no resamples.
     """
-    found = compare_pairs([ClassPair(a, b, resamples)], method, thetas, advance)[0]
+    tries = None if resamples is None else [resamples] * (1 if thetas is None else len(thetas))
+    found = compare_pairs([ClassPair(a, b, tries)], method, thetas, advance)[0]
     return found.comparisons, found.resampled
 
 
@@ -96,7 +97,7 @@ def compare_pairs(
     thetas: Sequence[float] | None = None,
     advance: Advance | None = None,
     run: PartRunner | None = None,
-) -> list[PairResult]:
+) -> list[JoinedPair]:
     """Compare the contexts of one class for several detectors, and in both directions, with one join.
 
     Args:
@@ -110,7 +111,7 @@ def compare_pairs(
         The results, pair by pair.
     """
     return [
-        PairResult([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.resampled, whole.propensity)
+        JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.resampled, whole.propensity)
         for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
     ]
 
@@ -171,7 +172,7 @@ class _Whole:
 
     Attributes:
         resampled: W1 under the resamples, at each threshold.
-        propensity: of the units; None where not asked for.
+        propensity: of the units, at each threshold; none where not asked for.
         theta_count: how many thresholds there are.
     """
 
@@ -183,8 +184,8 @@ class _Whole:
         self._batch = np.zeros((count, len(thetas), 2), np.int64)
         self._match, self._similarity = np.full(count, -1, np.int64), np.zeros(count)
         self._overlap = np.zeros(len(pair.frame), np.uint8)
-        self.propensity = Propensity.zeros(pair.frame_count) if pair.propensity else None
-        self.resampled = [] if pair.resamples is None else [ResampledW1.zeros(pair.resamples) for _ in thetas]
+        self.propensity = [Propensity.zeros(pair.frame_count) for _ in thetas] if pair.propensity else []
+        self.resampled = [ResampledW1.zeros(resamples) for resamples in pair.resamples or ()]
 
     def add(self, rows: IntArray, part: PairPart) -> None:
         """Take a part in; parts come in order.
@@ -202,8 +203,8 @@ class _Whole:
         np.maximum(self._overlap, part.overlap, out=self._overlap)
         for total, sums in zip(self.resampled, part.resampled, strict=True):
             total.add(sums)
-        if self.propensity is not None and part.propensity is not None:
-            self.propensity.add(part.propensity)
+        for known, more in zip(self.propensity, part.propensity, strict=True):
+            known.add(more)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
         """The comparison at one threshold.

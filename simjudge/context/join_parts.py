@@ -78,7 +78,7 @@ class PairPart(ShortRepr):
         match: int64 (R,), the most similar sample of B, -1 where none is similar.
         match_similarity: (R,), its similarity.
         resampled: sums under the resamples at each threshold; none where there are no resamples.
-        propensity: of the units, by the contexts that are similar at the lowest threshold; None where not asked for.
+        propensity: of the units, at each threshold; none where not asked for.
     """
 
     w1: FloatArray
@@ -88,7 +88,7 @@ class PairPart(ShortRepr):
     match: IntArray
     match_similarity: FloatArray
     resampled: list[ResampledW1]
-    propensity: Propensity | None = None
+    propensity: list[Propensity]
 
     @classmethod
     def empty(cls, pair: PooledPair, rows: int, thetas: int) -> PairPart:
@@ -99,11 +99,11 @@ class PairPart(ShortRepr):
             rows: of the part.
             thetas: how many thresholds.
         """
-        resampled = [] if pair.resamples is None else [ResampledW1.zeros(pair.resamples) for _ in range(thetas)]
+        resampled = [ResampledW1.zeros(resamples) for resamples in pair.resamples or ()]
         return cls(
             np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
             np.zeros(len(pair.frame), np.uint8), np.empty(rows, np.int64), np.empty(rows), resampled,
-            Propensity.zeros(pair.frame_count) if pair.propensity else None,
+            [Propensity.zeros(pair.frame_count) for _ in range(thetas)] if pair.propensity else [],
         )  # fmt: skip
 
 
@@ -152,18 +152,18 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     compared = np.where(pair.of_a(near.row), (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
-    if pair.resamples is None and part.propensity is None:
+    if pair.resamples is None and not part.propensity:
         return
     members = pair.samples.take(near.row)
     frames = Members(members.start, pair.frame[members.item])
-    if part.propensity is not None:
-        share = pair.count_a / len(pair.frame)
-        part.propensity.add_block(near, frames, pair.ordered.frame, pair.ordered.frame_count_a, share)
-    if pair.resamples is not None:
-        for t, total in enumerate(part.resampled):
-            # What is similar at a higher threshold is a part of what is at the lowest.
-            similar = near if t == 0 else near.at_level(t)
-            total.add_block(similar, frames, pair.ordered, pair.resamples, plan.min_batch)
+    share = pair.count_a / len(pair.frame)
+    for t in range(len(plan.thetas)):
+        # What is similar at a higher threshold is a part of what is at the lowest.
+        similar = near if t == 0 else near.at_level(t)
+        if part.propensity:
+            part.propensity[t].add_block(similar, frames, pair.ordered.frame, pair.ordered.frame_count_a, share)
+        if pair.resamples is not None:
+            part.resampled[t].add_block(similar, frames, pair.ordered, pair.resamples[t], plan.min_batch)
 
 
 def run_parts(plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]:
@@ -176,7 +176,7 @@ def run_parts(plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]
     Yields:
         What each part gives, in order.
     """
-    resamples = [pair.resamples for pair in plan.pairs if pair.resamples is not None]
+    resamples = [each for pair in plan.pairs for each in pair.resamples or ()]
     tries = sum(each.labels.shape[1] + each.weights.shape[1] for each in resamples)
     work = sum(map(len, parts)) * len(plan.pairs[0].frame) * (1 + tries // 16)
     if len(parts) == 1 or config.NUMBA_NUM_THREADS == 1 or work < WORK_TO_SPLIT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,7 @@ class ClassPair(ShortRepr):
     Attributes:
         a: the predicted set (usually real).
         b: the predicting set (usually simulated).
-        resamples: relabellings and reweightings of the frames to try, at every threshold; None for none.
+        resamples: relabellings and reweightings of the frames to try, for each threshold; None for none.
         swapped: the contexts of A are those of the first pair's B, and those of B are those of its A. See
             `simjudge.context.algorithm.compare_pairs`.
         propensity: whether to find how A's share of the contexts differs from unit to unit.
@@ -47,7 +48,7 @@ class ClassPair(ShortRepr):
 
     a: Samples
     b: Samples
-    resamples: Resamples | None = None
+    resamples: Sequence[Resamples] | None = None
     swapped: bool = False
     propensity: bool = False
 
@@ -95,7 +96,7 @@ class PooledPair(ShortRepr):
         from_a: bool (N,), in that order.
         matches: int64 (D,), the first sample of B of each place in the tree, by its number in B; -1 where there is
             none.
-        resamples: of the frames that hold the class; None for none.
+        resamples: of the frames that hold the class, for each threshold; None for none.
         frame_count: how many frames both sets have.
         propensity: see `ClassPair`.
     """
@@ -108,7 +109,7 @@ class PooledPair(ShortRepr):
     ordered: PooledSamples
     from_a: BoolArray
     matches: IntArray
-    resamples: Resamples | None
+    resamples: tuple[Resamples, ...] | None
     frame_count: int
     propensity: bool = False
 
@@ -140,7 +141,7 @@ class PooledPair(ShortRepr):
             ordered=PooledSamples(frame[order], performance[order], a.frame_count),
             from_a=order < count_a,
             matches=matches,
-            resamples=None if pair.resamples is None else pair.resamples.within(frame),
+            resamples=None if pair.resamples is None else tuple(each.within(frame) for each in pair.resamples),
             frame_count=a.frame_count + b.frame_count,
             propensity=pair.propensity,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.context.method import MOST_TRIES
 from simjudge.context.resampling import Resamples
@@ -36,8 +37,8 @@ class ResampleDraws:
         paired: unit i of A and unit i of B are a pair: labels are swapped within pairs, and pairs are drawn.
 
     Attributes:
-        propensity: (units_a + units_b,), log odds by which chance prefers a unit for A; all 0 at first. It takes no
-            part where sets are paired: pairs show the same contexts.
+        propensity: (T, units_a + units_b), for each threshold the log odds by which chance prefers a unit for A; one
+            row of 0 at first. It takes no part where sets are paired: pairs show the same contexts.
     """
 
     def __init__(self, units_a: int, units_b: int, seed: int, *, paired: bool = False) -> None:
@@ -49,11 +50,11 @@ class ResampleDraws:
         if paired and units_a != units_b:
             raise UsageError(f"paired sets must have the same frames, not {units_a} and {units_b}")
         self.units_a, self.units_b, self._paired = units_a, units_b, paired
-        self.propensity = np.zeros(units_a + units_b)
+        self.propensity = np.zeros((1, units_a + units_b))
         # Two streams of numbers: how many draws were made before changes no permutation.
         self._labels, self._weights = (np.random.default_rng([seed, part]) for part in range(2))
 
-    def draw(self, permutations: int, bootstrap: int) -> Resamples:
+    def draw(self, permutations: int, bootstrap: int) -> list[Resamples]:
         """Draw the next tries.
 
         The units of A are drawn without replacement, each with about the probability that its propensity says: the
@@ -64,29 +65,47 @@ class ResampleDraws:
             permutations: relabellings beside the truth. The sizes of both sets stay as they are.
             bootstrap: draws with replacement, within each set.
 
+        Returns:
+            The tries for each threshold: the same random numbers, with the propensities of each.
+
         Raises:
             UsageError: a negative or absurd number of tries.
         """
         if not (0 <= permutations <= MOST_TRIES and 0 <= bootstrap <= MOST_TRIES):
             raise UsageError(f"permutations and bootstrap draws must be 0 to {MOST_TRIES}")
-        count = self.units_a + self.units_b
-        labels = np.zeros((count, 1 + permutations if permutations else 0), np.uint8)
-        labels[: self.units_a, :1] = 1
-        order = None if self._paired else np.zeros(labels.shape)
-        if order is not None and labels.shape[1]:
-            order[:, 0] = np.arange(count)
-        for p in range(1, labels.shape[1]):
-            if order is None:
-                swapped = self._labels.integers(0, 2, self.units_a).astype(np.uint8)
-                labels[:, p] = np.concatenate([1 - swapped, swapped])
-            else:
-                order[:, p] = self._labels.logistic(size=count) - self.propensity
-                labels[np.argpartition(order[:, p], self.units_a - 1)[: self.units_a], p] = 1
-        weights = np.ones((count, 1 + bootstrap if bootstrap else 0), np.uint8)
+        weights = np.ones((self.units_a + self.units_b, 1 + bootstrap if bootstrap else 0), np.uint8)
+        tries = 1 + permutations if permutations else 0
+        noise = self._swaps(tries) if self._paired else self._noise(tries)
         for d in range(1, weights.shape[1]):
             drawn = _times_drawn(self._weights, self.units_a)
             other = drawn if self._paired else _times_drawn(self._weights, self.units_b)
             weights[:, d] = np.concatenate([drawn, other])
+        if self._paired:
+            return [Resamples(noise.astype(np.uint8), weights)] * len(self.propensity)
+        return [self._choose(noise, propensity, weights) for propensity in self.propensity]
+
+    def _swaps(self, tries: int) -> FloatArray:
+        """Of pairs, 1 for what counts for A in each try."""
+        swapped = np.zeros((self.units_a, tries))
+        for p in range(1, tries):
+            swapped[:, p] = self._labels.integers(0, 2, self.units_a)
+        return np.concatenate([1 - swapped, swapped])
+
+    def _noise(self, tries: int) -> FloatArray:
+        """A logistic random number for each unit and try."""
+        count = self.units_a + self.units_b
+        noise = np.zeros((count, tries))
+        for p in range(1, tries):
+            noise[:, p] = self._labels.logistic(size=count)
+        return noise
+
+    def _choose(self, noise: FloatArray, propensity: FloatArray, weights: npt.NDArray[np.uint8]) -> Resamples:
+        """Give A its units in each try."""
+        order = noise - propensity[:, np.newaxis]
+        order[:, :1] = np.arange(len(noise))[:, np.newaxis]
+        labels = np.zeros(noise.shape, np.uint8)
+        for p in range(noise.shape[1]):
+            labels[np.argpartition(order[:, p], self.units_a - 1)[: self.units_a], p] = 1
         return Resamples(labels, weights, order)
 
 
@@ -126,19 +145,21 @@ class ResamplingSchedule:
             propensity: see `ResampleDraws`.
         """
         self._draws.propensity = propensity
+        self._memory_share /= len(propensity)
 
-    def next_batch(self) -> Resamples | None:
+    def next_batch(self) -> list[Resamples] | None:
         """Draw the next batch; its time counts until the next call.
 
         Returns:
-            The tries; None where all are made, or none would be ready in time.
+            The tries for each threshold; None where all are made, or none would be ready in time.
         """
         share = min(self._memory_share, 1.0 - self._share_done, self._share_in_time())
         if share <= 0 or not any(self._wanted):
             return None
         self._began, self._last_share = time.monotonic(), share
         self._share_done = 1.0 if self._share_done + share > 1 - 1e-9 else self._share_done + share
-        goals = [round(number * self._share_done) for number in self._wanted]
+        # At least one of each: the truth stands in the first batch.
+        goals = [min(number, max(1, round(number * self._share_done))) for number in self._wanted]
         batch = self._draws.draw(goals[0] - self.permutations_done, goals[1] - self.bootstrap_done)
         self.permutations_done, self.bootstrap_done = goals
         return batch
@@ -166,7 +187,7 @@ def draw_resamples(
     Raises:
         UsageError: a negative or absurd number of tries, or paired sets of different length.
     """
-    return ResampleDraws(units_a, units_b, seed, paired=paired).draw(permutations, bootstrap)
+    return ResampleDraws(units_a, units_b, seed, paired=paired).draw(permutations, bootstrap)[0]
 
 
 def _times_drawn(random: np.random.Generator, count: int) -> FloatArray:

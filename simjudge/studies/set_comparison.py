@@ -167,13 +167,15 @@ class ScheduledComparison:
         """Whether units are relabelled one by one, so that it matters what they show."""
         return self.schedule.relabels and not self.comparison.paired
 
-    def pair(self, class_id: int, first: tuple[Samples, Samples] | None, resamples: Resamples | None) -> ClassPair:
+    def pair(
+        self, class_id: int, first: tuple[Samples, Samples] | None, resamples: Sequence[Resamples] | None
+    ) -> ClassPair:
         """The samples of a class.
 
         Args:
             class_id: of the anchors.
             first: the samples of the first comparison, whose contexts are taken; None: this is the first one.
-            resamples: to try; None for none.
+            resamples: to try at each threshold; None for none.
         """
         contexts = None
         if first is not None:
@@ -210,7 +212,8 @@ def compare_together(
     work, done = counts[0] + (counts[1] if both else 0), 0
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
     parts: list[dict[int, list[list[ResampledW1]]]] = [{k: [] for k in ids} for _ in scheduled]
-    odds = [Propensity.zeros(sum(units.count for units in each.comparison.units)) for each in scheduled]
+    units = [sum(side.count for side in each.comparison.units) for each in scheduled]
+    odds = [[Propensity.zeros(count) for _ in limits] for count in units]
     for class_id in ids:
         pairs = _class_pairs(scheduled, class_id, wanted=wanted)
         found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)
@@ -218,12 +221,12 @@ def compare_together(
         for number, result in enumerate(found):
             for comparisons, one in zip(compared[number], result.comparisons, strict=True):
                 comparisons[class_id] = one
-            if result.propensity is not None:
-                odds[number].add(result.propensity)
+            for known, more in zip(odds[number], result.propensity, strict=False):
+                known.add(more)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
-    for each, known in zip(scheduled, odds, strict=True):
-        each.schedule.prefer(known.of_units())
+    for each, of_each in zip(scheduled, odds, strict=True):
+        each.schedule.prefer(np.stack([at_theta.of_units() for at_theta in of_each]))
     batches = [each.schedule.next_batch() for each in scheduled]
     while any(batch is not None for batch in batches):
         for class_id in ids:
@@ -240,7 +243,7 @@ def compare_together(
 def _class_pairs(
     scheduled: Sequence[ScheduledComparison],
     class_id: int,
-    batches: Sequence[Resamples | None] | None = None,
+    batches: Sequence[Sequence[Resamples] | None] | None = None,
     wanted: Sequence[bool] | None = None,
 ) -> list[ClassPair]:
     """The samples of a class for each comparison; contexts are cut out for the first one alone."""

@@ -20,7 +20,7 @@ def test_propensity_is_the_mean_log_odds_of_the_objects_of_a_unit(made, method, 
     in_a = of_frame < first
     a, b = (samples_of(frames, performance, method, np.flatnonzero(side)) for side in (in_a, ~in_a))
     [found] = compare_pairs([ClassPair(a, b, propensity=True)], method)
-    units = found.propensity.of_units()
+    units = found.propensity[0].of_units()
     assert found.resampled == []
     patches = [naive_patch(frames, row, method) for row in range(len(performance))]
     share = float(np.mean(in_a)) if len(in_a) else 0.0
@@ -40,8 +40,8 @@ def test_propensity_is_the_mean_log_odds_of_the_objects_of_a_unit(made, method, 
 @pytest.mark.parametrize("preferred", [0.0, 1.5])
 def test_units_are_chosen_about_as_often_as_their_odds_say(preferred):
     draws = ResampleDraws(20, 30, seed=5)
-    draws.propensity = np.where(np.arange(50) % 2, preferred, 0.0)
-    labels = draws.draw(4000, 0).labels[:, 1:]
+    draws.propensity = np.where(np.arange(50) % 2, preferred, 0.0)[np.newaxis]
+    labels = draws.draw(4000, 0)[0].labels[:, 1:]
     assert np.all(labels.sum(0) == 20)
     # 20 = 25 p + 25 q, with the odds of p exp(preferred) times those of q.
     odds = np.roots([np.exp(preferred) * 30, (np.exp(preferred) + 1) * 5, -20]).max()

@@ -198,7 +198,7 @@ def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
     a, b = made(1), made(2, shift=4)
     settings = replace(SETTINGS, permutations=60, bootstrap=30)
     whole = compare_pair(a, b, settings).numbers
-    monkeypatch.setattr(resample_draws, "BATCH_BYTES", 7 * 2 * 24)
+    monkeypatch.setattr(resample_draws, "BATCH_BYTES", 11 * 2 * 24)
     assert compare_pair(a, b, settings).numbers == whole
     monkeypatch.undo()
     many = replace(settings, permutations=50_000, bootstrap=50_000)

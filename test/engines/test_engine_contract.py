@@ -2,6 +2,7 @@
 
 import pytest
 
+from simjudge.core.errors import SimjudgeError
 from simjudge.engines.registry import make_engine
 from simjudge.testing import ENGINE_CHECKS
 
@@ -23,4 +24,9 @@ def test_default_engine(check):
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
 def test_chrono_engine(check):
     pytest.importorskip("pychrono", reason="PyChrono is not installed")
-    check(builder("chrono"))
+    try:
+        check(builder("chrono"))
+    except SimjudgeError as error:
+        if "its cameras are not exposed" not in str(error):
+            raise
+        pytest.skip(str(error))

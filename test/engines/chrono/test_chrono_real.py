@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pychrono", reason="PyChrono is not installed")
+pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module", exc_type=ImportError)
 
 from simjudge.capture.exposure import gather_light
 from simjudge.engines.chrono.lenses import SensorRequest

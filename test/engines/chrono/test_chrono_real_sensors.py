@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pychrono", reason="PyChrono is not installed")
+pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module", exc_type=ImportError)
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
 from pychrono import core as chrono

@@ -20,8 +20,9 @@ from simjudge.context.similarity_join import Neighbours
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
-PRIOR = 1.0
-"""Similar samples that are assumed beside those that were found, in the shares of the whole sets."""
+PRIOR = 4.0
+"""Similar samples that are assumed beside those that were found, in the shares of the whole sets. With 1, the odds of
+rare contexts follow chance: halves of one real set were a gap in 6.3 of 100 cases (5.4 with 4)."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -32,6 +32,8 @@ CLOSE = 1e-12
 """Numbers agree to this, relative; they are sums in another order."""
 SIGNIFICANCE = 0.05
 """Corrected p up to which a difference counts as a gap."""
+PRIOR = 4.0
+"""Contexts that are assumed beside those that are like one, in the odds of a unit."""
 BLOCK = 256
 """Contexts whose similarity to all others is computed at once."""
 
@@ -184,7 +186,7 @@ def add_odds(
     for context, near in enumerate(alike):
         others = unit[near][unit[near] != unit[context]]
         of_a = int((others < units_a).sum())
-        ratio = (of_a + share) / (len(others) - of_a + (1 - share))
+        ratio = (of_a + PRIOR * share) / (len(others) - of_a + PRIOR * (1 - share))
         odds[:, unit[context]] += math.log(ratio) - math.log(share / (1 - share)), 1
 
 

@@ -30,7 +30,7 @@ def test_propensity_is_the_mean_log_odds_of_the_objects_of_a_unit(made, method, 
             like = [naive_similar(patches[row], other, method) for other in patches]
             near = np.flatnonzero(like & (of_frame != unit))
             of_a = int(np.sum(in_a[near]))
-            odds.append(np.log((of_a + share) / (len(near) - of_a + 1 - share)) - np.log(share / (1 - share))
+            odds.append(np.log((of_a + 4 * share) / (len(near) - of_a + 4 - 4 * share)) - np.log(share / (1 - share))
                         if 0 < share < 1 else 0.0)  # fmt: skip
         # Units are A's frames, then B's, as both tables number all frames.
         number = unit if unit < first else len(frames) + unit

@@ -121,6 +121,12 @@ class Graph:
             time.sleep(0.05)
 
     def close(self):
+        # The own node goes first: Fast DDS 3.2 can crash while a node is destroyed whose shared memory
+        # a killed process has left locked (SharedMemChannelResource::release).
+        if self._node is not None:
+            self._executor.shutdown()
+            self._node.destroy_node()
+            self._context.shutdown()
         left = set()
         for process in self.processes:
             if process.poll() is None:
@@ -128,19 +134,22 @@ class Graph:
                 process.kill()
                 process.wait()
             process.log.close()
-        if self._node is not None:
-            self._executor.shutdown()
-            self._node.destroy_node()
-            self._context.shutdown()
-        # What is killed leaves its 32 MB of shared memory behind.
-        for path in left:
+        # What is killed leaves its 32 MB of shared memory behind. Others may still read from it.
+        for path in left - _shared_memory_of_all():
             path.unlink(missing_ok=True)
 
 
 def _shared_memory(number):
-    """The files of Fast DDS that a process has in its memory."""
-    lines = Path(f"/proc/{number}/maps").read_text().splitlines()
+    """The files of Fast DDS that a process has in its memory; none of a process that is gone."""
+    try:
+        lines = Path(f"/proc/{number}/maps").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return set()
     return {Path(line.split(maxsplit=5)[5]) for line in lines if "/fastdds_" in line and "deleted" not in line}
+
+
+def _shared_memory_of_all():
+    return set().union(*(_shared_memory(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()))
 
 
 def _yaml(value):

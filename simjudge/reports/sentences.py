@@ -120,7 +120,7 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         return _nothing_compared(entry, names)
     if entry.verdict == TOO_FEW:
         return _too_few(entry, names)
-    return {
+    said = {
         LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or more.",
         GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
         SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
@@ -128,6 +128,19 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would tell.",
         NOT_TESTED: _not_tested(entry),
     }[entry.verdict]
+    return f"{said} {_too_weak(entry)}".rstrip()
+
+
+def _too_weak(entry: ResultEntry) -> str:
+    """Where both sets' mean performance is below the margin, no simulation could have differed by as much."""
+    a, b = entry.number("mean_performance_a"), entry.number("mean_performance_b")
+    if a is None or b is None or max(a, b) >= entry.margin:
+        return ""
+    return (
+        f"But the detector finds next to nothing in either set (mean performance {format_number(a)} and "
+        f"{format_number(b)}, both below the margin), so this says little about the simulation: take a detector that "
+        "works on one of them."
+    )
 
 
 def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:

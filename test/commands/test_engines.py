@@ -90,7 +90,8 @@ def site(tmp_path_factory):
 
 
 def run_with(site, *arguments):
-    command, environment = [SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": str(site)}
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    command, environment = [SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": path}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 

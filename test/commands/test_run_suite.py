@@ -237,7 +237,7 @@ def test_without_ros_it_says_what_to_install(tmp_path):
         "real = u.find_spec\n"
         "u.find_spec = lambda name, package=None: None if name == 'rclpy' else real(name, package)\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     for words in (["run", "detect", "model:=x"], ["watch"]):
         done = subprocess.run(command(*words), env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 1

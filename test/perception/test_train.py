@@ -1,6 +1,7 @@
 """`simjudge train` for real, on painted pictures: what it leaves, that it learns, and how it ends."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -167,7 +168,7 @@ def test_a_set_that_does_not_exist(tmp_path):
 
 def test_without_ultralytics_it_is_said(tmp_path, monkeypatch):
     (tmp_path / "ultralytics.py").write_text("raise ImportError('no such package')\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     done = run(paint(tmp_path / "data", 4), "--out", tmp_path / "m.onnx")
     assert done.returncode == 1
     assert "pip install 'simjudge[train]'" in done.stderr

@@ -65,12 +65,18 @@ def entry(**changes: object) -> ResultEntry:
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
         (UNTESTED, "no permutations were run: W1 alone does not tell whether there is a gap"),
         ({"verdict": "not tested", "bootstrap": 0}, "no bootstrap draws were run"),
+        (SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
+         "But the detector finds next to nothing in either set (mean performance 0.010 and 0.040, both below the"),
         (ABSENT | {"verdict": "no overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
         (ABSENT | {"verdict": "no overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
     ],
 )  # fmt: skip
 def test_verdict_sentence(changes: dict, said: str) -> None:
     assert said in verdict_sentence(entry(**changes), NAMES)
+
+
+def test_a_detector_that_works_on_one_set_is_no_weak_one() -> None:
+    assert "next to nothing" not in verdict_sentence(entry(mean_performance_a=0.01, mean_performance_b=0.05), NAMES)
 
 
 def test_a_w1_never_stands_alone() -> None:

@@ -1,5 +1,6 @@
 """Somebody else's engine as --engine package:Class: taken by render, replay and a study; a drive says what it lacks."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ steps:
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "matte_engine"))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "examples" / "matte_engine"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "examples" / "matte_engine"), prepend=os.pathsep)
     yield scene_file(tmp_path, STRAIGHT), camera_file(tmp_path, size=[32, 18])
     sys.modules.pop("matte_engine", None)
 

@@ -1,6 +1,7 @@
 """What Vulkan renders on, from what Chrono prints; the process that asks may die."""
 
 import importlib
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_process_of_its_own_is_asked(tmp_path, monkeypatch, to, says, then, an
     (package / "__init__.py").touch()
     (package / "core.py").write_text(CORE)
     (package / "sensor.py").write_text(SENSOR.format(to=to, says=says, then=then))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     assert vulkan_renderer().startswith(answer)
 
 

@@ -17,6 +17,7 @@ from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.contract import Engine
 from simjudge.engines.registry import make_engine
+from simjudge.scene.light_factors import LightFactors
 from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
@@ -44,6 +45,7 @@ class RenderPlan:
         label_images: whether the class and the instance of each pixel are kept too.
         scene_seeds: the scene's seed for each frame, those of one placement in a row; empty: one for each of
             `placements`, drawn from `seed`.
+        light: by what the scene's light is multiplied.
     """
 
     scene: str | Path
@@ -59,6 +61,7 @@ class RenderPlan:
     baseline: float = 0.0
     label_images: bool = False
     scene_seeds: tuple[int, ...] = ()
+    light: LightFactors = field(default_factory=LightFactors)
 
     def __post_init__(self) -> None:
         """Check that there are frames for all placements."""
@@ -167,7 +170,7 @@ class PlacedScene:
         return self.engine
 
     def _read(self, placement: int) -> Scene:
-        return read_scene(self._plan.scene, self._plan.scene_seed(placement))
+        return self._plan.light.apply(read_scene(self._plan.scene, self._plan.scene_seed(placement)))
 
 
 def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
@@ -201,6 +204,8 @@ def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
         about["label_images"] = True
     if plan.scene_seeds:
         about["scene_seeds"] = hash_value(plan.scene_seeds)
+    if not plan.light.neutral:
+        about["light"] = dict(plan.light.changed())
     if plan.sensors:
         about["sensors"] = {"names": [spec.name for spec in plan.sensors], "sha256": hash_value(plan.sensors)}
     return about

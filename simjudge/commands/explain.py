@@ -17,18 +17,28 @@ def explain(
     a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording with images."),
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
     out: Path = typer.Option(..., "--out", help="Folder for the explanation; a stopped one goes on there."),
+    camera: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="The camera that B was rendered through. With --scene, B is rendered again."
+    ),
+    scene: str | None = typer.Option(None, metavar="FILE|NAME", help="The scene that B was rendered from."),
+    a_camera: str | None = typer.Option(
+        None, metavar="FILE|NAME", help="A's camera or calibration.", show_default="the camera_info of A"
+    ),
 ) -> None:
     """Say which differences of two cameras cause a gap: white balance, exposure, blur, noise and so on.
 
     The differences are estimated from the pictures and undone by filters, alone and together. The detector (--model)
-    runs on every changed set. Each cause gets its share of the excess W1, with an interval.
+    runs on every changed set. Each cause gets its share of the excess W1, with an interval. With --scene and --camera,
+    a set that simjudge rendered is rendered again, so that lens, resolution, motion and lighting are tried too.
     """
     from simjudge.commands.tables import print_table
     from simjudge.reports.explanation_page import PAGE
     from simjudge.reports.explanation_page import explain as run
     from simjudge.reports.explanation_words import detail_sentences, explanation_table, headline, lead
 
-    found = run(a, b, out, settings=settings, log=print_note, progress=progress)
+    found = run(
+        a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress
+    )
     print_table(explanation_table(found))
     for line in (lead(found), headline(found), *detail_sentences(found)):
         print_note(line)

@@ -26,7 +26,6 @@ from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.waterfall import waterfall_figure
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CAUSES
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explain_settings import ExplainSettings
@@ -34,6 +33,7 @@ from simjudge.studies.explain.explanation import CauseShare, Explanation
 
 PAGE, WATERFALL = "explain.html", "waterfall"
 """Names of the page and, without suffix, of the figure in the folder of an explanation."""
+_FILTERED = {cause.name for cause in CAUSES}
 _PICTURES, _WIDEST, _JPEG_QUALITY = 3, 420, 85
 
 
@@ -47,12 +47,15 @@ class CameraTrio:
 
 
 @takes_setting_keywords
-def explain(
+def explain(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
     *,
     settings: ExplainSettings,
+    camera: str | Path | None = None,
+    scene: str | Path | None = None,
+    a_camera: str | Path | None = None,
     detector: Detector | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -68,6 +71,10 @@ def explain(
         out: folder for explain.json, explain.csv, the page explain.html and the figure; None writes nothing. An
             explanation that was stopped goes on there.
         settings: all settings at once; keywords change single ones.
+        camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
+            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
+        scene: that B was rendered from: a file or a name.
+        a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
         log: receives lines that a person should read; `print` does.
         progress: opens a progress bar.
@@ -79,7 +86,8 @@ def explain(
         UsageError: no detector is given, or a setting makes no sense here.
         SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
-    found = explain_sets(a, b, out, settings=settings, detector=detector, log=log, progress=progress)
+    found = explain_sets(a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera,
+                         detector=detector, log=log, progress=progress)  # fmt: skip
     if out is not None:
         sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
         write_explanation_page(found, (sets[0], sets[1]), Path(out))
@@ -121,9 +129,9 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTr
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
     steps = [Step(each["name"], each["parameters"])
-             for cause in _in_camera_order(found) if cause.side == "b" and cause.name != LABEL_MARGINS
+             for cause in _in_camera_order(found) if cause.side == "b" and cause.name in _FILTERED
              for each in cause.filters]  # fmt: skip
-    changed = filtered(b, steps)
+    changed = filtered(b if found.changed_b is None else found.changed_b, steps)
     trios = []
     for share in np.linspace(0.15, 0.85, _PICTURES):
         try:

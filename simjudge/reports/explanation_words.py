@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.display import SummaryTable
 from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
+from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
 from simjudge.studies.explain.attribution import MOST_SHAPLEY, SHAPLEY
 from simjudge.studies.explain.explanation import EXPLAINS, WIDENS, CauseShare, Explanation, Interval
 
@@ -15,7 +16,8 @@ MOST = 0.5
 """Share of a gap from which a cause is most of it."""
 SURE = 0.95
 """Share of resamples from which an order is called sure."""
-_UNITS = {"sigma": " px", "half_angle": "°"}
+_UNITS = {"sigma": " px", "half_angle": "°", "focal_length": " px", "width": " px", "height": " px",
+          "exposure_time": " s", "line_time": " s"}  # fmt: skip
 
 
 def explanation_table(found: Explanation) -> SummaryTable:
@@ -30,8 +32,18 @@ def explanation_table(found: Explanation) -> SummaryTable:
          _number(cause.alone), _number(cause.after_others), cause.verdict)
         for cause in found.causes
     ]  # fmt: skip
-    rest = ("left over", "", _percent(found.rest_share), _percents(found.rest_share), _number(found.rest), "", "", "")
+    rest = (rest_words(found), "", _percent(found.rest_share), _percents(found.rest_share), _number(found.rest),
+            "", "", "")  # fmt: skip
     return SummaryTable(columns, [*rows, rest], 2)
+
+
+def rest_words(found: Explanation) -> str:
+    """What the part that is left is called.
+
+    Args:
+        found: the explanation.
+    """
+    return "scene, or not tried" if found.rendered else "left over"
 
 
 def filter_words(cause: CauseShare) -> str:
@@ -104,7 +116,7 @@ def detail_sentences(found: Explanation) -> list[str]:
         if found.rest_share is not None and found.rest_share.sign > 0:
             lines.append(
                 f"{_range(found.rest_share)} of the gap is left when all of these are undone: it is none of them. "
-                "Lens, lighting, motion and the scene itself were not tried."
+                + _what_is_left(found)
             )
         lines += [
             f"Undoing {cause.words} widens the gap by {_range(_negative(cause.share))}: it hides a part of another one."
@@ -122,7 +134,28 @@ def detail_sentences(found: Explanation) -> list[str]:
     if found.without_effect:
         listed = ", ".join(name.replace("_", " ") for name in found.without_effect)
         lines.append(f"The pictures show no difference in {listed}.")
-    return lines
+    return lines + _not_tried(found)
+
+
+def _what_is_left(found: Explanation) -> str:
+    if found.rendered and not found.not_tried:
+        return "B was rendered again through A's camera, so it is scene content or something not tried."
+    listed = [RENDERED_CAUSES[name] for name in RENDERED_CAUSES if name in found.not_tried]
+    return f"It may be {_listed([*listed, 'scene content'], 'or')}: these were not tried."
+
+
+def _not_tried(found: Explanation) -> list[str]:
+    """By reason, the causes that were not tried."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.not_tried.items():
+        by_reason.setdefault(reason, []).append(RENDERED_CAUSES.get(name, name))
+    return [f"Not tried: {_listed(names, 'and')}. {reason[0].upper()}{reason[1:]}."
+            for reason, names in by_reason.items()]  # fmt: skip
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    """Names with commas, and a word before the last one."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _how_shared(found: Explanation) -> str:

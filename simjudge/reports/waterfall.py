@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simjudge.reports.chart_data import round_up
-from simjudge.reports.explanation_words import filter_words
+from simjudge.reports.explanation_words import filter_words, rest_words
 from simjudge.reports.number_format import format_number
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
@@ -29,7 +29,7 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
         height = _TOP + _ROW * rows + _BOTTOM
         figure = ReportFigure(_WIDTH, height, "Excess W1 as a whole, the part of each cause, and what is left.")
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (_NAMES, 70.0, _TOP, _BOTTOM))
-        names = ["the whole gap", *(cause.words for cause in shared), "left over"]
+        names = ["the whole gap", *(cause.words for cause in shared), rest_words(found)]
         axes.set_yticks(range(rows), [plain_text(name, 24) for name in names])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.grid(visible=False, axis="y")
@@ -44,7 +44,7 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
             colour = _COLOURS.get(cause.verdict, "band")
             drawn.append((left - part, left, cause.w1, colour, f"{cause.words}, undone by {filter_words(cause)}"))
             left -= part
-        drawn.append((0.0, left, found.rest, "floor", "left over"))
+        drawn.append((0.0, left, found.rest, "floor", rest_words(found)))
         ends: list[float] = [0.0]
         for row, (begin, end, interval, colour, name) in enumerate(drawn):
             bars = axes.barh(row, end - begin, 0.6, left=begin, color=LIGHT[colour], linewidth=0)

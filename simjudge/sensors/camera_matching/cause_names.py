@@ -15,3 +15,10 @@ CAMERA_CAUSES = {
 """Names to words, in the order in which they act in a camera."""
 LABEL_MARGINS = "label_margins"
 """Labels that are drawn tighter or wider in one set."""
+RENDERED_CAUSES = {
+    "lens": "the lens",
+    "resolution": "resolution",
+    "motion": "blur by motion",
+    "lighting": "lighting",
+}
+"""Names to words of causes that are undone by rendering the simulated pictures again."""

@@ -26,6 +26,7 @@ from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.explain.attribution import Causes
 from simjudge.studies.explain.label_margins import LabelMargins
+from simjudge.studies.explain.rendered_sets import RenderedSets
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.judged_set import JudgedSet, judge_set
 
@@ -43,6 +44,7 @@ class ChangedSets:
         settings: of the comparison.
         folder: where detections are kept between runs; None keeps them in memory alone.
         progress: shows how far detecting is.
+        rendered: renders B again where causes ask for it; None where it cannot be rendered.
         losses: what the first detections left out.
         runs: how often the detector ran over a set in this run.
     """
@@ -52,6 +54,7 @@ class ChangedSets:
     settings: CompareSettings
     folder: Path | None = None
     progress: ProgressBar = no_progress
+    rendered: RenderedSets | None = None
     losses: Losses = field(default_factory=Losses)
     runs: int = 0
     _kept: dict[str, FrameSet] = field(default_factory=dict)
@@ -70,7 +73,7 @@ class ChangedSets:
         Returns:
             A and B, B with A's class ids.
         """
-        a, b = (self._detected(number, difference.steps(side, causes)) for number, side in enumerate("ab"))
+        a, b = (self._detected(number, difference.steps(side, causes), causes) for number, side in enumerate("ab"))
         a, b = chosen_classes(a, b, self.settings.classes)
         if margins is not None and LABEL_MARGINS in causes:
             b = margins.apply(b)
@@ -86,19 +89,22 @@ class ChangedSets:
         """Drop from memory what was detected on changed pictures; what is kept in the folder stays."""
         self._kept.clear()
 
-    def _detected(self, number: int, steps: Sequence[Step]) -> FrameSet:
-        """A side behind filters, with the detector's predictions."""
-        frames = self.sides[number].frames
+    def _detected(self, number: int, steps: Sequence[Step], causes: Causes) -> FrameSet:
+        """A side, rendered again where causes ask for it, behind filters, with the detector's predictions."""
+        frames, plan = self.sides[number].frames, None
+        if number == 1 and self.rendered is not None:
+            frames, plan = self.rendered.of(causes), self.rendered.digest(causes)
         recipe = [(step.name, dict(step.parameters)) for step in steps]
-        key = hash_value([number, self._digest(number), recipe, record_detector(self.detector).to_json(),
-                          dict(self.settings.rename or ()), _NOISE_SEED])  # fmt: skip
+        content = [number, self._digest(number), recipe, record_detector(self.detector).to_json(),
+                   dict(self.settings.rename or ()), _NOISE_SEED]  # fmt: skip
+        key = hash_value(content if plan is None else [*content, plan])
         if key not in self._kept:
-            found = self._read(key, number)
+            found = self._read(key, number, frames)
             if found is None:
                 seen = filtered(frames, steps, _NOISE_SEED) if steps else frames
                 found = detect(seen, self.detector, rename=dict(self.settings.rename or ()), progress=self.progress)
                 self.runs += 1
-                if not steps:
+                if not steps and plan is None:
                     self.losses.extend(found.losses)
                 self._write(key, number, found)
             self._kept[key] = replace(found, images=frames.images)
@@ -115,12 +121,11 @@ class ChangedSets:
     def _path(self, key: str, number: int) -> Path | None:
         return None if self.folder is None or self._digest(number) is None else self.folder / f"{key[:32]}.npz"
 
-    def _read(self, key: str, number: int) -> FrameSet | None:
+    def _read(self, key: str, number: int, frames: FrameSet) -> FrameSet | None:
         """What an earlier run detected; nothing where the file is damaged."""
         path = self._path(key, number)
         if path is None or not path.is_file():
             return None
-        frames = self.sides[number].frames
         try:
             with np.load(path, allow_pickle=False) as held:
                 predictions = Predictions.build(held["frame"], held["class_id"], held["box"], held["score"])

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from simjudge.context.certainty import Certainty
 from simjudge.context.compiled import forgo_blas
-from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
-from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.detector import Detector
-from simjudge.sensors.camera_matching.camera_difference import SIDES, CameraDifference, cause_words
+from simjudge.sensors.camera_matching.camera_difference import SIDES, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.attribution import (
     FORWARD,
@@ -35,29 +30,38 @@ from simjudge.studies.explain.attribution import (
     shapley_values,
 )
 from simjudge.studies.explain.changed_sets import ChangedSets
+from simjudge.studies.explain.excess_judge import ExcessJudge
 from simjudge.studies.explain.explain_inputs import check_settings, claimed_folder, read_pictures, required_detector
 from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettings
-from simjudge.studies.explain.explanation import EXPLANATION, EXPLANATION_TABLE, CauseShare, Explanation, Interval
-from simjudge.studies.explain.label_margins import WORDS, LabelMargins, estimate_margins
+from simjudge.studies.explain.explanation import (
+    EXPLANATION,
+    EXPLANATION_TABLE,
+    RENDERED,
+    CauseShare,
+    Explanation,
+    Interval,
+)
+from simjudge.studies.explain.label_margins import WORDS, estimate_margins
+from simjudge.studies.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
 from simjudge.studies.inputs import describe_model
-from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
-from simjudge.studies.sampling_units import SamplingUnits
-from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 DETECTIONS = "detections"
 """Folder beside explain.json: what the detector found on every changed set, so that an explanation goes on."""
-_OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, "explain.html", "waterfall.svg", "waterfall.pdf", "waterfall.png",
-         "waterfall.csv"}  # fmt: skip
+_OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, RENDERS, "explain.html", "waterfall.svg", "waterfall.pdf",
+         "waterfall.png", "waterfall.csv"}  # fmt: skip
 
 
 @takes_setting_keywords
-def explain_sets(
+def explain_sets(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
     *,
     settings: ExplainSettings,
+    camera: str | Path | None = None,
+    scene: str | Path | None = None,
+    a_camera: str | Path | None = None,
     detector: Detector | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -70,6 +74,10 @@ def explain_sets(
         out: folder for explain.json and explain.csv; None writes nothing. Detections are kept there, so that an
             explanation that was stopped goes on.
         settings: all settings at once; keywords change single ones.
+        camera: that B was rendered through: a file or a name. With `scene`, causes that no filter undoes are tried:
+            B is rendered again.
+        scene: that B was rendered from.
+        a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
         log: told what a person should know.
         progress: opens a progress bar.
@@ -86,94 +94,34 @@ def explain_sets(
     folder = None if out is None else claimed_folder(Path(out), _OURS)
     sides = read_pictures(a, b, settings, log, progress)
     sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
-    wanted = settings.causes or CAUSE_NAMES
-    with progress("comparing the cameras") as advance:
-        pictures = [sample_pictures(side.frames, settings.sample) for side in sides]
-        difference = estimate_difference(pictures[0], pictures[1], advance=advance)
-    found = [name for name in difference.causes() if name in wanted]
     forgo_blas()
-    judge = ExcessJudge(sets, difference, settings)
-    if LABEL_MARGINS in wanted:
-        judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
-        found += [LABEL_MARGINS] if judge.margins.matters else []
-    explanation = _explained(judge, found, [name for name in wanted if name not in found], log)
+    with renders_folder(folder) as renders:
+        given = RenderOptions(camera, scene, a_camera, renders)
+        explanation = _tried(sets, given, settings, log)
     if folder is not None:
         explanation.save(folder)
     return explanation
 
 
-@dataclass(repr=False, eq=False)
-class ExcessJudge(ShortRepr):
-    """Says what is left of the gap with some causes undone, by the code that `compare` uses.
-
-    Attributes:
-        sets: both sets behind any filters.
-        difference: between the cameras.
-        settings: of the comparison.
-        margins: of the labels.
-        certainty: of the sets as they are, once they have been compared.
-        mean_w1: of the sets as they are.
-        excess: by set of causes, the excess W1: (D,), the truth first, then under each bootstrap draw.
-        frames: of A and B that were compared.
-    """
-
-    sets: ChangedSets
-    difference: CameraDifference
-    settings: ExplainSettings
-    margins: LabelMargins | None = None
-    certainty: Certainty | None = None
-    mean_w1: float | None = None
-    excess: dict[Causes, FloatArray] = field(default_factory=dict)
-    frames: tuple[int, int] = (0, 0)
-    _units: tuple[SamplingUnits, SamplingUnits] | None = None
-
-    def __call__(self, wanted: Sequence[Causes]) -> list[FloatArray]:
-        """The excess W1 with some causes undone.
-
-        Args:
-            wanted: sets of causes.
-
-        Returns:
-            For each (D,): mean W1 less its floor, the truth first, then under each bootstrap draw. Draws are the same
-            for all, so that differences have the spread of pairs.
-
-        Raises:
-            SimjudgeError: nothing was compared, because no contexts are alike.
-        """
-        new = [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
-        for moved in (False, True):
-            group = [causes for causes in new if (LABEL_MARGINS in causes) == moved]
-            if group:
-                self._compare(group)
-        return [self.excess[causes] for causes in wanted]
-
-    def _compare(self, group: Sequence[Causes]) -> None:
-        """Compare changed sets that have the same labels, on one join."""
-        scheduled = []
-        for causes in group:
-            a, b = self.sets.judged(self.difference, causes, self.margins)
-            if self._units is None:
-                self._units = comparison_units(a, b, self.settings, paired=self.settings.paired)
-                self.frames = (len(a.frames), len(b.frames))
-            painted = painted_geometry((a.frames, b.frames), self.settings.masks)
-            method = replace(self.settings.method, paint_masks=painted.use_masks)
-            comparison = SetComparison((a, b), self._units, method, paired=self.settings.paired)
-            scheduled.append(ScheduledComparison(comparison, comparison.schedule(self.settings)))
-        with self.sets.progress("comparing contexts") as advance:
-            compared = compare_together(scheduled, advance=advance)
-        for causes, each, (by_theta, resampled) in zip(group, scheduled, compared, strict=True):
-            _, overall = each.comparison.certainty(by_theta[0], resampled, 0, self.settings.margin)
-            mean = reduce_comparisons(list(by_theta[0].values()))["mean_w1"]
-            if mean is None or overall.floor_mean is None:
-                raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
-            if not causes:
-                self.certainty, self.mean_w1 = overall, mean
-            pooled = None
-            for of_class in resampled.values():
-                if of_class:
-                    pooled = of_class[0] if pooled is None else pooled.added(of_class[0])
-            draws = np.zeros(0) if pooled is None else pooled.weight_means()[1:]
-            self.excess[causes] = np.concatenate([[mean], draws]) - overall.floor_mean
+def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, log: Log) -> Explanation:
+    """Estimate every cause, undo all of them, and share the gap."""
+    wanted, progress = settings.causes or CAUSE_NAMES, sets.progress
+    sets.rendered, not_tried = rendered_sets(sets.sides, given, wanted, log, progress)
+    rendered = [] if sets.rendered is None else sets.rendered.changes.causes()
+    b = sets.sides[1].frames if sets.rendered is None else sets.rendered.of(rendered)
+    with progress("comparing the cameras") as advance:
+        pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
+        difference = estimate_difference(pictures[0], pictures[1], advance=advance)
+    found = [*rendered, *(name for name in difference.causes() if name in wanted)]
+    judge = ExcessJudge(sets, difference, settings)
+    if LABEL_MARGINS in wanted:
+        judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
+        found += [LABEL_MARGINS] if judge.margins.matters else []
+    missing = [name for name in wanted if name not in found and name not in not_tried]
+    # What is rendered for one answer alone is gone after it.
+    kept = b if given.renders.kept and rendered else None
+    explained = _explained(judge, found, missing, log)
+    return replace(explained, not_tried=not_tried, rendered=sets.rendered is not None, changed_b=kept)
 
 
 def _explained(judge: ExcessJudge, found: Sequence[str], missing: Sequence[str], log: Log) -> Explanation:
@@ -258,6 +206,9 @@ def _cause(
         growth = [] if judge.margins is None else judge.margins.growth.tolist()
         moved = {"name": LABEL_MARGINS, "parameters": {"growth": growth}}
         return CauseShare(name, WORDS, "b", (moved,), *tried, w1, share)
+    if name in RENDERED_CAUSES and judge.sets.rendered is not None:
+        changed = {"name": RENDERED, "parameters": judge.sets.rendered.changes.parameters(name)}
+        return CauseShare(name, RENDERED_CAUSES[name], "b", (changed,), *tried, w1, share)
     side = judge.difference.side(name)
     filters = tuple(
         {"name": step.name, "parameters": dict(step.parameters)}

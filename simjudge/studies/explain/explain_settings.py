@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.sensors.camera_matching.cause_names import CAMERA_CAUSES, LABEL_MARGINS
+from simjudge.sensors.camera_matching.cause_names import CAMERA_CAUSES, LABEL_MARGINS, RENDERED_CAUSES
 from simjudge.studies.compare_settings import CompareSettings
 
-CAUSE_NAMES = (*CAMERA_CAUSES, LABEL_MARGINS)
+CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS)
 """All causes that can be tried."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from simjudge.context.certainty import Certainty
 from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.errors import Losses
+from simjudge.core.frames import FrameSet
 from simjudge.core.version import version
 from simjudge.results.result_folder import write_json, write_rows
 
@@ -17,6 +18,8 @@ EXPLANATION, EXPLANATION_TABLE = "explain.json", "explain.csv"
 """Names of the files in the folder of an explanation."""
 EXPLAINS, WIDENS, CANNOT_TELL_CAUSE = "explains", "widens", "cannot be told"
 """What can be said of a cause: undoing it closes a part of the gap, widens it, or neither shows."""
+RENDERED = "render"
+"""Stands in place of a filter where B was rendered again."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ class Explanation:
         sharing: "shapley" or "forward order".
         first_sure, order_sure: share of resamples in which the first cause is first, and in which the order holds.
         without_effect: causes that were looked for and not found in the pictures.
+        not_tried: causes that were not looked for, with the reason and what would help.
+        rendered: whether B could be rendered again, so that what is left over is not the camera's.
+        changed_b: B rendered with all of these causes undone; None where nothing was, or where it was not kept.
         runs: how often the detector ran over a set; what an earlier run left was not detected again.
         losses: what was left out.
     """
@@ -113,6 +119,9 @@ class Explanation:
     parameters: dict[str, Any] = field(default_factory=dict)
     runs: int = 0
     losses: Losses = field(default_factory=Losses)
+    not_tried: Mapping[str, str] = field(default_factory=dict)
+    rendered: bool = False
+    changed_b: FrameSet | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_gap(self) -> bool:
@@ -149,6 +158,8 @@ class Explanation:
             "first_sure": self.first_sure,
             "order_sure": self.order_sure,
             "without_effect": list(self.without_effect),
+            "not_tried": dict(self.not_tried),
+            "rendered": self.rendered,
             "losses": self.losses.lines(),
         }
 

@@ -1,0 +1,76 @@
+"""Hidden differences that no filter undoes: the rendered set is rendered again, and the cause is named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from red_room import FAST, RedBoxes, photograph, write_camera, write_poses, write_room
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.studies.explain.explain import explain_sets
+from simjudge.studies.explain.explanation import EXPLAINS
+
+pytestmark = pytest.mark.slow
+BARREL = "lens: {model: radial, k1: -0.25}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("room")
+
+
+@pytest.fixture(scope="module")
+def room(folder):
+    return write_room(folder, "room")
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    return write_camera(folder, "plain")
+
+
+@pytest.fixture(scope="module")
+def poses(folder):
+    return write_poses(folder)
+
+
+@pytest.fixture(scope="module")
+def simulated(folder, room, plain, poses):
+    return photograph(room, plain, poses, folder / "b")
+
+
+def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
+    """The detector finds things in the middle only, and the lens moves boxes there."""
+    barrel = write_camera(folder, "barrel", BARREL)
+    real = photograph(room, barrel, poses, folder / "lens")
+    found = explain_sets(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
+                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    assert found.is_gap
+    first = found.causes[0]
+    assert (first.name, first.verdict) == ("lens", EXPLAINS)
+    assert first.share.value == pytest.approx(1, abs=0.05)
+    assert first.filters[0]["parameters"]["k1"] == -0.25
+    # Rendered through A's own camera from B's poses, the pictures are A's: nothing is left.
+    assert found.rest.value == pytest.approx(0, abs=0.005)
+    assert found.rendered
+    assert found.changed_b is not None
+    assert json.loads((folder / "why" / "explain.json").read_text())["causes"][0]["cause"] == "lens"
+    again = explain_sets(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
+                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    assert again.runs == 0
+    assert again.content() == found.content()
+
+
+def test_a_camera_or_a_scene_that_is_not_b_s_is_refused(folder, room, plain, simulated):
+    given = {"detector": RedBoxes(), "paired": True, "a_camera": plain, **FAST}
+    other = write_room(folder, "darker", lamp=2.0)
+    with pytest.raises(SimjudgeError, match=r"frame \d+_0{9} rendered again is off by .* grey levels"):
+        explain_sets(simulated, simulated, scene=other, camera=plain, **given)
+    small = write_camera(folder, "small", size=(160, 90))
+    with pytest.raises(SimjudgeError, match="192x108 pixels, camera small makes 160x90"):
+        explain_sets(simulated, simulated, scene=room, camera=small, **given)
+    with pytest.raises(UsageError, match="--camera: is missing"):
+        explain_sets(simulated, simulated, scene=room, **given)
+    with pytest.raises(UsageError, match="--a-camera: needs --scene"):
+        explain_sets(simulated, simulated, **given)

@@ -21,7 +21,7 @@ things:
   floor: {{plane: [30, 30], surface: {{texture: {{pattern: concrete}}, repeat: 2, roughness: 0.9}}}}
 {boxes}
 lights:
-  lamp: {{at: [1, 0, 3], intensity: {lamp}, range: 14}}
+  lamp: {{at: [-2, 0, 2], intensity: {lamp}, range: 20}}
 """
 CAMERA = "size: {size}\nfocal_length: {focal}\nsupersampling: 2\nrate: 30\n{more}"
 SPACING, DISTANCE = 1.5, 3.0
@@ -29,7 +29,7 @@ SPACING, DISTANCE = 1.5, 3.0
 FAST = {"permutations": 100, "bootstrap": 100, "patch": (24, 24), "theta": 0.5, "block": 0, "sample": 6}
 
 
-def write_room(folder: Path, name: str, lamp: float = 9.0, ambient: float = 0.12) -> Path:
+def write_room(folder: Path, name: str, lamp: float = 30.0, ambient: float = 0.03) -> Path:
     """A scene's file: a row of boxes, turned at random."""
     random = np.random.default_rng(4)
     boxes = [
@@ -56,6 +56,14 @@ def write_poses(folder: Path, step: float = 10.0) -> Path:
     for number in range(24):
         y = SPACING * (number % 6 - 2.5 - 0.5) + random.uniform(-0.02, 0.02)
         rows.append(f"{1 + step * number:.6f} {random.uniform(-0.1, 0.1):.4f} {y:.4f} 0.4 0 0 0 1")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def write_drive(folder: Path) -> Path:
+    """Poses of a camera that drives past the boxes at 3 m/s."""
+    path = folder / "drive.tum"
+    rows = [f"{1 + number / 30:.6f} 0 {-3.5 + 3 * number / 30:.4f} 0.4 0 0 0 1" for number in range(60)]
     path.write_text("\n".join(rows) + "\n")
     return path
 

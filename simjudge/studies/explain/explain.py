@@ -106,7 +106,7 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
 def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, log: Log) -> Explanation:
     """Estimate every cause, undo all of them, and share the gap."""
     wanted, progress = settings.causes or CAUSE_NAMES, sets.progress
-    sets.rendered, not_tried = rendered_sets(sets.sides, given, wanted, log, progress)
+    sets.rendered, not_tried = rendered_sets(sets.sides, given, settings, log, progress)
     rendered = [] if sets.rendered is None else sets.rendered.changes.causes()
     b = sets.sides[1].frames if sets.rendered is None else sets.rendered.of(rendered)
     with progress("comparing the cameras") as advance:

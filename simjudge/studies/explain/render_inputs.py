@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
-from simjudge.studies.explain.rendered_estimates import known_camera, known_changes, without_scene
+from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettings
+from simjudge.studies.explain.rendered_estimates import known_camera, known_changes, lighting_changes, without_scene
 from simjudge.studies.explain.rendered_sets import RenderedSets
 from simjudge.studies.inputs import InputSet
 
@@ -74,14 +75,14 @@ def renders_folder(folder: Path | None) -> Iterator[Renders]:
 
 
 def rendered_sets(
-    sides: tuple[InputSet, InputSet], given: RenderOptions, wanted: Collection[str], log: Log, progress: ProgressBar
+    sides: tuple[InputSet, InputSet], given: RenderOptions, settings: ExplainSettings, log: Log, progress: ProgressBar
 ) -> tuple[RenderedSets | None, dict[str, str]]:
     """Find out by what B must be rendered again.
 
     Args:
         sides: A and B.
         given: scene and cameras.
-        wanted: names of the causes to look for.
+        settings: of the explanation.
         log: told what a person should know.
         progress: shows how far rendering is.
 
@@ -92,6 +93,7 @@ def rendered_sets(
         UsageError: there is no such camera or scene.
         SimjudgeError: it is not known where B's camera stood, or B is not of this scene and camera.
     """
+    wanted = settings.causes or CAUSE_NAMES
     if given.scene is None or given.camera is None:
         return None, without_scene(wanted).not_tried
     if not set(wanted) & set(RENDERED_CAUSES):
@@ -106,5 +108,7 @@ def rendered_sets(
     record = read_render_record(b.path, b.frames, camera)
     sets = RenderedSets(given.scene, camera, record, b.frames, given.renders.folder, log, progress)
     sets.check()
+    if "lighting" in wanted:
+        found = lighting_changes(found, sets, a.frames, settings.sample, paired=settings.paired)
     sets.changes = found.changes
     return sets, found.not_tried

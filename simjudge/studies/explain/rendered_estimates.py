@@ -1,4 +1,4 @@
-"""What of A's camera B can be rendered with: from A's camera_info or camera file."""
+"""By what B is rendered again: A's camera from its camera_info or camera file, and A's light from the pictures."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.scene.light_factors import LightFactors, light_groups
+from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.calibration_formats import recorded_calibration
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.lens import Lens
 from simjudge.sensors.camera.lens_construction import lens_from_calibration
 from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
+from simjudge.sensors.camera_matching.light_fit import fit_light
 from simjudge.studies.explain.camera_changes import (
     LEAST_SHIFT_PX,
     CameraChanges,
@@ -25,10 +29,14 @@ from simjudge.studies.explain.camera_changes import (
     same_shape,
     scaled_lens,
 )
+from simjudge.studies.explain.rendered_sets import RenderedSets
 from simjudge.studies.inputs import InputSet
 
 NO_SCENE = "B's scene is not known: give --scene and --camera"
 NO_LENS = "A's lens is not known: give --a-camera, or A as a recording with camera_info"
+NO_PAIRS = "light is compared place by place: give --paired"
+ONE_LIGHT = "the scene has one kind of light, and brighter light is the same as a longer exposure"
+AUTO = "B's camera exposes automatically"
 NO_SHUTTER = "A's exposure time is not known: give --a-camera"
 
 
@@ -114,6 +122,39 @@ def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str]) -
         elif _opens(known.shutter) != _opens(Shutter.of(camera)):
             changes = replace(changes, shutter=known.shutter)
     return FoundChanges(changes, not_tried)
+
+
+def lighting_changes(
+    found: FoundChanges, sets: RenderedSets, a: FrameSet, sample: int, *, paired: bool
+) -> FoundChanges:
+    """Find out how bright the scene's lights must be so that B's pictures are as bright as A's, place by place.
+
+    Args:
+        found: what is changed of B's camera.
+        sets: renders B again.
+        a: A, pairs in B's order.
+        sample: pictures that are looked at, at most.
+        paired: whether A and B show the same; else nothing can be told.
+
+    Raises:
+        SimjudgeError: a frame cannot be rendered.
+    """
+    kinds = light_groups(read_scene(sets.scene, sets.record.scene_seeds[0]))
+    reason = NO_PAIRS if not paired else ONE_LIGHT if len(kinds) < 2 else AUTO if sets.camera.auto_exposure else None
+    if reason is not None or a.images is None:
+        return replace(found, not_tried=found.not_tried | {"lighting": reason or NO_PAIRS})
+    camera = found.changes.camera(sets.camera)
+    rows = np.unique(np.linspace(0, len(a) - 1, min(sample, len(a))).round().astype(int)).tolist()
+    rows = [row for row in rows if a.images.has(row)]
+    whole = sets.light(rows, camera, LightFactors())
+    parts: list[dict[str, FloatArray]] = [{} for _ in rows]
+    for kind in kinds:
+        without = sets.light(rows, camera, replace(LightFactors(), **{kind: 0.0}))
+        for part, every, less in zip(parts, whole, without, strict=True):
+            part[kind] = (every - less)[:, :, 1]
+    fitted = fit_light([a.images.read(row) for row in rows], parts)
+    light = LightFactors(**{kind: round(value, 3) for kind, value in fitted.factors.items()})
+    return found if light.neutral else replace(found, changes=replace(found.changes, light=light))
 
 
 def without_scene(wanted: Collection[str]) -> FoundChanges:

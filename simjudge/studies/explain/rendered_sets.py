@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.capture.capture import Capture, CapturedFrame
-from simjudge.capture.exposure import exposure_at, scripted_bodies
+from simjudge.capture.exposure import FrameExposure, exposure_at, scripted_bodies
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.render_frames import render_missing
 from simjudge.capture.render_plan import PlacedScene, RenderPlan, describe_rendering
 from simjudge.capture.render_record import RenderRecord
+from simjudge.core.arrays import FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -126,6 +127,26 @@ class RenderedSets(ShortRepr):
         with closing(PlacedScene(plan)) as placed:
             return [_captured(plan, placed, row) for row in rows]
 
+    def light(self, rows: Sequence[int], camera: Camera, light: LightFactors) -> list[FloatArray]:
+        """The light on the sensor in some frames, before any electronics.
+
+        Args:
+            rows: numbers of the frames.
+            camera: through which they are seen.
+            light: factors of the scene's light.
+
+        Returns:
+            For each frame linear RGB, (H, W, 3), times the camera's gain.
+        """
+        plan, found = self.plan(camera, light), []
+        with closing(PlacedScene(plan)) as placed:
+            for row in rows:
+                capture, exposure = _exposed(plan, placed, row)
+                raw = capture.observe(exposure).light
+                if raw is not None:
+                    found.append(np.asarray(raw, np.float64) * camera.gain)
+        return found
+
     def check(self) -> None:
         """Make sure that scene and camera are B's: some frames are rendered again and must be as B has them.
 
@@ -149,8 +170,13 @@ class RenderedSets(ShortRepr):
 
 
 def _captured(plan: RenderPlan, placed: PlacedScene, row: int) -> CapturedFrame:
+    capture, exposure = _exposed(plan, placed, row)
+    return capture.capture(exposure)
+
+
+def _exposed(plan: RenderPlan, placed: PlacedScene, row: int) -> tuple[Capture, FrameExposure]:
     engine, poses = placed.engine_for(row), plan.poses
     exposure = exposure_at(plan.camera, poses.stamp[row], poses.frame_name[row],
                            lambda stamps: poses.at(row, stamps, engine),
                            scripted_bodies(engine.scene, poses.stamp[0]))  # fmt: skip
-    return Capture(engine, plan.camera, plan.labelling, plan.mounted.noise_seed(plan.seed)).capture(exposure)
+    return Capture(engine, plan.camera, plan.labelling, plan.mounted.noise_seed(plan.seed)), exposure

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from red_room import FAST, RedBoxes, photograph, write_camera, write_poses, write_room
+from red_room import FAST, RedBoxes, photograph, write_camera, write_drive, write_poses, write_room
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explanation import EXPLAINS
 
 pytestmark = pytest.mark.slow
+DIM = 95
+"""Grey level that boxes reach by full light, and not by half of it."""
 BARREL = "lens: {model: radial, k1: -0.25}"
 
 
@@ -60,6 +62,53 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
                          scene=room, a_camera=barrel, **FAST)  # fmt: skip
     assert again.runs == 0
     assert again.content() == found.content()
+
+
+def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room, plain, poses, simulated):
+    """The detector wants bright red."""
+    dim = write_room(folder, "dim", lamp=15.0)
+    real = photograph(dim, plain, poses, folder / "dim_set")
+    found = explain_sets(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
+                         a_camera=plain, **FAST)  # fmt: skip
+    assert found.is_gap
+    first = found.causes[0]
+    assert (first.name, first.verdict) == ("lighting", EXPLAINS)
+    assert first.share.value == pytest.approx(1, abs=0.05)
+    assert first.filters[0]["parameters"] == {"lamps": pytest.approx(0.5, abs=0.03)}
+    assert "exposure" in found.without_effect
+    assert found.changed_b is None
+
+
+def test_all_light_of_half_the_brightness_is_an_exposure(folder, room, plain, poses, simulated):
+    darker = write_camera(folder, "darker_camera", "gain: 0.5")
+    real = photograph(room, darker, poses, folder / "darker_set")
+    found = explain_sets(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
+                         a_camera=plain, **FAST)  # fmt: skip
+    assert found.is_gap
+    assert found.causes[0].name in ("exposure", "contrast")
+    assert "lighting" in found.without_effect
+
+
+def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
+    """The camera drives past the boxes at 3 m/s: boxes are smeared by 15 pixels."""
+    slow = write_camera(folder, "slow", "exposure_time: 0.03\nexposure_samples: 8")
+    drive = write_drive(folder)
+    real, simulated = (photograph(room, camera, drive, folder / name)
+                       for name, camera in (("smeared", slow), ("sharp", plain)))  # fmt: skip
+    found = explain_sets(real, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room, a_camera=slow,
+                         **FAST)  # fmt: skip
+    assert found.is_gap
+    first = found.causes[0]
+    assert (first.name, first.verdict) == ("motion", EXPLAINS)
+    assert first.share.value == pytest.approx(1, abs=0.2)
+    assert first.filters[0]["parameters"] == {"exposure_time": 0.03}
+
+
+def test_what_is_not_known_is_not_tried(simulated):
+    found = explain_sets(simulated, simulated, detector=RedBoxes(), paired=True, **FAST)
+    assert set(found.not_tried) == {"lens", "resolution", "motion", "lighting"}
+    assert all("--scene" in reason for reason in found.not_tried.values())
+    assert not found.rendered
 
 
 def test_a_camera_or_a_scene_that_is_not_b_s_is_refused(folder, room, plain, simulated):

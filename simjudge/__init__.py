@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from simjudge.reports.drive_comparison import compare_drives as compare_drives
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.explanation_page import explain as explain
+    from simjudge.reports.fit_page import fit as fit
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
     from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
     from simjudge.studies.explain.explain_settings import ExplainSettings as ExplainSettings
     from simjudge.studies.explain.explanation import Explanation as Explanation
     from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
-    from simjudge.studies.fitting.fit import fit as fit
     from simjudge.studies.fitting.fit_settings import FitSettings as FitSettings
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
     from simjudge.studies.plan import Plan as Plan
@@ -147,7 +147,7 @@ _HOMES = {
     "estimate_real_performance": "simjudge.studies.real_performance",
     "explain": "simjudge.reports.explanation_page",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
-    "fit": "simjudge.studies.fitting.fit",
+    "fit": "simjudge.reports.fit_page",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",
     "label_recording": "simjudge.capture.simulators.labelling",

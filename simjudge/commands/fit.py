@@ -27,11 +27,12 @@ def fit(
     tried. Parameters that the frames cannot tell are named.
     """
     from simjudge.commands.tables import print_table
-    from simjudge.studies.fitting.fit import fit as run
+    from simjudge.reports.fit_page import fit as run
+    from simjudge.studies.fitting.camera_fit import PAGE
 
     found = run(a, b, out, settings=settings, camera=camera, log=print_note, progress=progress)
     print_table(found.table())
     for line in found.sentences():
         print_note(line)
-    print_note(f"fit in {out}")
+    print_note(f"fit in {out}; to look at it, open {out / PAGE}")
     exit_if_lost(found.losses)

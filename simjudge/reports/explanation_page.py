@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
@@ -23,6 +20,7 @@ from simjudge.reports.figure_files import save_figure
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
+from simjudge.reports.small_pictures import frame_uri
 from simjudge.reports.waterfall import waterfall_figure
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CAUSES
@@ -34,7 +32,7 @@ from simjudge.studies.explain.explanation import CauseShare, Explanation
 PAGE, WATERFALL = "explain.html", "waterfall"
 """Names of the page and, without suffix, of the figure in the folder of an explanation."""
 _FILTERED = {cause.name for cause in CAUSES}
-_PICTURES, _WIDEST, _JPEG_QUALITY = 3, 420, 85
+_PICTURES = 3
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTr
     trios = []
     for share in np.linspace(0.15, 0.85, _PICTURES):
         try:
-            pictures = [_uri(_read(each, float(share))) for each in (a, b, changed)]
+            pictures = [frame_uri(each, float(share)) for each in (a, b, changed)]
         except SimjudgeError:
             continue
         trios.append(CameraTrio(*pictures))
@@ -145,17 +143,3 @@ def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTr
 def _in_camera_order(found: Explanation) -> list[CauseShare]:
     order = {cause.name: number for number, cause in enumerate(CAUSES)}
     return sorted(found.causes, key=lambda cause: order.get(cause.name, len(order)))
-
-
-def _read(frames: FrameSet, share: float) -> RgbImage:
-    if frames.images is None:
-        raise SimjudgeError(f"{frames.name}: has no pictures")
-    return frames.images.read(int(share * (len(frames) - 1)))
-
-
-def _uri(picture: RgbImage) -> str:
-    height, width = picture.shape[:2]
-    if width > _WIDEST:
-        size = (_WIDEST, max(1, round(height * _WIDEST / width)))
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")

@@ -23,6 +23,11 @@ from simjudge.sensors.camera.chain import Step
 
 FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
 """Names of the files in the folder of a fit."""
+PAGE, COURSE, BEFORE_AND_AFTER = "fit.html", "course", "held_out"
+"""Names of the page and, without suffix, of its figures."""
+PAGE_FILES = (PAGE, *(f"{name}{suffix}" for name in (COURSE, BEFORE_AND_AFTER)
+                      for suffix in (".svg", ".pdf", ".png", ".csv")))  # fmt: skip
+"""Names of all files of the page."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class CameraFit:
         fitted_w1: of the frames of the fit, before, at the start, and after.
         frames: of the fit, and held out.
         evaluations: cameras that the judge tried.
+        course: W1 of the fitted frames under each of these cameras, in the order in which they were tried.
         not_fitted: what B has more of than A, which no filter takes away.
         losses: what was left out.
     """
@@ -93,6 +99,7 @@ class CameraFit:
     fitted_w1: tuple[float, float, float]
     frames: tuple[int, int]
     evaluations: int
+    course: tuple[float, ...] = ()
     not_fitted: tuple[str, ...] = ()
     losses: Losses = field(default_factory=Losses)
 
@@ -106,6 +113,7 @@ class CameraFit:
             "fitted_w1": dict(zip(("before", "start", "after"), self.fitted_w1, strict=True)),
             "frames": {"fitted": self.frames[0], "held_out": self.frames[1]},
             "evaluations": self.evaluations,
+            "course": list(self.course),
             "not_fitted": list(self.not_fitted),
             "losses": self.losses.lines(),
         }

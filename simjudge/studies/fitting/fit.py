@@ -22,7 +22,14 @@ from simjudge.sensors.camera_matching.camera_estimation import estimate_differen
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_inputs import check_settings, claimed_folder, read_pictures, required_detector
-from simjudge.studies.fitting.camera_fit import FIT, FITTED_CAMERA, CameraFit, HeldOutW1, ParameterFit
+from simjudge.studies.fitting.camera_fit import (
+    FIT,
+    FITTED_CAMERA,
+    PAGE_FILES,
+    CameraFit,
+    HeldOutW1,
+    ParameterFit,
+)
 from simjudge.studies.fitting.fit_settings import FITTED, FitSettings
 from simjudge.studies.fitting.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.studies.inputs import InputSet
@@ -41,7 +48,7 @@ _EVERYTHING = frozenset(FITTED)
 
 
 @takes_setting_keywords
-def fit(
+def fit_camera(
     a: Source,
     b: Source,
     out: str | Path | None = None,
@@ -76,7 +83,7 @@ def fit(
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
-    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS})
+    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
     sides = read_pictures(a, b, settings, log, progress)
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS
@@ -89,7 +96,7 @@ def fit(
         estimates, unfit = _estimates(fitted.sides, settings, parameters, advance)
     start = estimates[0]
     objective = _Objective(fitted, settings, parameters)
-    best, tried = _search(objective, start, settings, progress)
+    best, course = _search(objective, start, settings, progress)
     found = decode(best, parameters)
     judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), decode(start, parameters), found)]
     done = CameraFit(
@@ -98,7 +105,8 @@ def fit(
         before=judged[0], start=judged[1], after=judged[2],
         fitted_w1=(objective.of(CameraDifference()), objective(start), objective(best)),
         frames=(len(fitted.sides[1].frames), len(held_out.sides[1].frames)),
-        evaluations=tried,
+        evaluations=len(course),
+        course=tuple(course),
         not_fitted=tuple(unfit),
         losses=fitted.losses,
     )  # fmt: skip
@@ -164,29 +172,29 @@ class _Objective:
 
 def _search(
     objective: _Objective, start: FloatArray, settings: FitSettings, progress: ProgressBar
-) -> tuple[FloatArray, int]:
-    """The best of what CMA-ES tries; the start itself is tried first. The same seed tries the same cameras."""
+) -> tuple[FloatArray, list[float]]:
+    """The best of what CMA-ES tries, and the W1 of all; the start is tried first. A seed tries the same cameras."""
     best, value = start, objective(start)
+    course = [value]
     if settings.evaluations < _POPULATION or len(start) == 0:
-        return best, 1
+        return best, course
     try:
         import cma  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise SimjudgeError("a fit needs cma: pip install 'simjudge[fit]'; --evaluations 0 does without") from error
     options = {"seed": settings.seed + 1, "popsize": _POPULATION, "maxfevals": settings.evaluations, "verbose": -9}
     strategy: Any = cma.CMAEvolutionStrategy(list(start), _FIRST_STEP, options)
-    tried = 1
     with progress("fitting the camera") as advance:
-        while not strategy.stop() and tried < settings.evaluations:
+        while not strategy.stop() and len(course) < settings.evaluations:
             asked = strategy.ask()
             values = [objective(np.asarray(each)) for each in asked]
             strategy.tell(asked, values)
-            tried += len(asked)
+            course += values
             least = int(np.argmin(values))
             if values[least] < value:
                 best, value = np.asarray(asked[least]), values[least]
-            advance(min(tried, settings.evaluations), settings.evaluations)
-    return best, tried
+            advance(min(len(course), settings.evaluations), settings.evaluations)
+    return best, course
 
 
 def _compared(

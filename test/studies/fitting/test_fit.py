@@ -14,7 +14,7 @@ from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.studies.fitting.camera_fit import write_fitted_camera
-from simjudge.studies.fitting.fit import fit
+from simjudge.studies.fitting.fit import fit_camera as fit
 from simjudge.studies.fitting.fit_settings import FITTED
 from simjudge.studies.fitting.fitted_vector import PARAMETERS, chosen_parameters, decode, encode
 
@@ -58,6 +58,9 @@ def test_a_fit_goes_on_and_writes_a_camera(scene, tmp_path):
         sj.write(frames, tmp_path / name, "coco")
     given = {"detector": RedDetector(), "parameters": "white_balance", "evaluations": 9, "camera": "plain_half", **FAST}
     first = fit(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
+    assert len(first.course) == first.evaluations == 9
+    assert min(first.course) == first.fitted_w1[2]
+    assert first.course[0] == first.fitted_w1[1]
     kept = sorted((tmp_path / "out" / "detections").iterdir())
     again = fit(tmp_path / "a", tmp_path / "b", tmp_path / "out", **given)
     assert again.content() == first.content()

@@ -1,0 +1,73 @@
+"""The page of a fit: before and after, with the numbers of fit.json."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from painted_discs import RedDetector, paint, seen_by
+from typer.testing import CliRunner
+
+import simjudge as sj
+from simjudge.commands.app import app
+from simjudge.context.certainty import Certainty
+from simjudge.reports.fit_figures import course_figure, held_out_figure
+from simjudge.reports.fit_page import fit_word
+from simjudge.sensors.camera.chain import Step
+from simjudge.studies.fitting.camera_fit import PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
+
+FLOOR = {"floor_mean": 0.02, "floor_q95": 0.03}
+
+
+def made(after: float, p: float) -> CameraFit:
+    def held(w1: float, p: float) -> HeldOutW1:
+        return HeldOutW1(w1, Certainty(p_value=p, p_adjusted=p, **FLOOR))
+
+    red = ParameterFit("red", "", 1.0, 0.8, 0.82, 0.8, 0.84, 0.09)
+    return CameraFit((red,), (), held(0.1, 0.001), held(0.04, 0.01), held(after, p), (0.11, 0.05, 0.024), (20, 20), 3,
+                     (0.05, 0.061, 0.024))  # fmt: skip
+
+
+@pytest.mark.parametrize(("after", "p", "word"), [(0.025, 0.3, "No gap is left that could be told"),
+                                                  (0.06, 0.01, "A gap is left"), (0.2, 0.01, "No better")])  # fmt: skip
+def test_the_outcome_is_said_in_a_few_words(after, p, word):
+    assert fit_word(made(after, p)) == word
+
+
+def test_figures_show_the_numbers_of_the_fit():
+    found = made(0.025, 0.3)
+    svg = held_out_figure(found).svg()
+    for text in ("0.100", "0.040", "0.025", "B's own camera", "fitted"):
+        assert text in svg
+    axes = course_figure(found).axes[0]
+    tried, best = axes.get_lines()[:2]
+    assert tried.get_ydata().tolist() == [0.05, 0.061, 0.024]
+    assert best.get_ydata().tolist() == [0.05, 0.05, 0.024]
+    unknown = replace(found, after=HeldOutW1(0.025, Certainty()))
+    assert "0.025" in held_out_figure(unknown).svg()
+
+
+def test_python_and_command_write_page_and_figures(tmp_path):
+    scene = paint(2, 20)
+    for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):
+        sj.write(frames, tmp_path / name, "coco")
+    given = {"paired": True, "permutations": 40, "bootstrap": 40, "patch": (24, 24), "theta": 0.6, "sample": 4,
+             "block": 0, "parameters": "white_balance", "evaluations": 0}  # fmt: skip
+    found = sj.fit(tmp_path / "a", tmp_path / "b", tmp_path / "out", detector=RedDetector(), **given)
+    page = (tmp_path / "out" / "fit.html").read_text()
+    assert found.sentences()[0] in page
+    assert page.count("<img") == 9
+    assert f"{found.before.mean_w1:.3f}" in page
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"detections", "fit.json", *PAGE_FILES}
+    assert np.isclose(found.fitted_w1[1], found.course[0])
+    (tmp_path / "red.yaml").write_text(
+        "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
+    )
+    line = ["fit", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24", "--evaluations",
+            "0", "--sample", "3", "--permutations", "40", "--bootstrap", "40", "--parameters", "exposure"]  # fmt: skip
+    line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
+    assert "fit.html" in done.output.replace("\n", "")

@@ -44,6 +44,15 @@ class KnownPoses:
         """The poses are those of the optical frame itself."""
         return Pose()
 
+    @property
+    def moves(self) -> bool:
+        """Whether the camera is known to move while any frame is exposed."""
+        path = self._path
+        if path is None:
+            return False
+        middle = (path.stamp[:-1] + path.stamp[1:]) // 2
+        return not bool(self._between.in_gap(middle).all())
+
     def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
         """The optical frame at times during the exposure of a frame: straight on between the known poses.
 

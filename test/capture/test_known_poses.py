@@ -23,14 +23,17 @@ def test_a_moving_camera_is_between_its_poses():
     # Poses are those of the middle of an exposure of 0.04 s, and it is known how the first one began to no one.
     middle = KnownPoses("record", ("a", "b", "c"), STAMPS, CAMERAS, offset=SECOND // 50, moving=True)
     assert places(middle, 0, 0, SECOND // 25) == pytest.approx([0.0, 0.2])
+    assert poses.moves
     assert places(poses, 2, 0, SECOND // 20) == pytest.approx([3.0, 3.0])
 
 
 def test_a_camera_stands_still_where_frames_are_drawn_one_by_one_or_far_apart():
     still = KnownPoses("record", ("a", "b", "c"), STAMPS, CAMERAS)
     assert still.path() is None
+    assert not still.moves
     assert places(still, 1, 0, SECOND // 20) == [1.0, 1.0]
     slow = KnownPoses("record", ("a", "b"), (SECOND, 3 * SECOND), CAMERAS[:2], moving=True)
+    assert not slow.moves
     assert places(slow, 0, 0, SECOND // 20) == [0.0, 0.0]
     with pytest.raises(SimjudgeError, match="one pose and one stamp"):
         KnownPoses("record", ("a",), STAMPS, CAMERAS)

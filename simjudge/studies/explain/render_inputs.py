@@ -103,9 +103,9 @@ def rendered_sets(
         raise SimjudgeError(f"{b.frames.name}: is in memory; a set that simjudge rendered into files is needed")
     camera = read_camera(given.camera)
     known = known_camera(a, given.a_camera)
-    found = known_changes(known, camera, wanted)
-    given.renders.folder.mkdir(parents=True, exist_ok=True)
     record = read_render_record(b.path, b.frames, camera)
+    found = known_changes(known, camera, wanted, moving=record.poses.moves)
+    given.renders.folder.mkdir(parents=True, exist_ok=True)
     sets = RenderedSets(given.scene, camera, record, b.frames, given.renders.folder, log, progress)
     sets.check()
     if "lighting" in wanted:

@@ -34,6 +34,7 @@ from simjudge.studies.inputs import InputSet
 
 NO_SCENE = "B's scene is not known: give --scene and --camera"
 NO_LENS = "A's lens is not known: give --a-camera, or A as a recording with camera_info"
+STANDS_STILL = "B's camera stands still in each frame, or its poses lie too far apart in time"
 NO_PAIRS = "light is compared place by place: give --paired"
 ONE_LIGHT = "the scene has one kind of light, and brighter light is the same as a longer exposure"
 AUTO = "B's camera exposes automatically"
@@ -97,13 +98,16 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
     return KnownCamera(size, _sized(lens, size))
 
 
-def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str]) -> FoundChanges:
+def known_changes(
+    known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True
+) -> FoundChanges:
     """What is changed of B's camera because A's is known to differ.
 
     Args:
         known: of A's camera.
         camera: B's camera.
         wanted: names of the causes to look for.
+        moving: whether B's camera moves while a frame is exposed.
     """
     changes, not_tried = CameraChanges(), {}
     if "lens" in wanted:
@@ -119,6 +123,8 @@ def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str]) -
     if "motion" in wanted:
         if known.shutter is None:
             not_tried["motion"] = NO_SHUTTER
+        elif not moving:
+            not_tried["motion"] = STANDS_STILL
         elif _opens(known.shutter) != _opens(Shutter.of(camera)):
             changes = replace(changes, shutter=known.shutter)
     return FoundChanges(changes, not_tried)

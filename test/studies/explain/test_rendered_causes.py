@@ -56,6 +56,7 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     # Rendered through A's own camera from B's poses, the pictures are A's: nothing is left.
     assert found.rest.value == pytest.approx(0, abs=0.005)
     assert found.rendered
+    assert "far apart in time" in found.not_tried["motion"]
     assert found.changed_b is not None
     assert json.loads((folder / "why" / "explain.json").read_text())["causes"][0]["cause"] == "lens"
     again = explain_sets(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,

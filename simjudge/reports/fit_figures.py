@@ -59,5 +59,5 @@ def course_figure(found: CameraFit) -> ReportFigure:
         axes.plot(number, np.minimum.accumulate(course), color=LIGHT["a"], linewidth=LINE_WIDTH, label="best so far")
         axes.axhline(found.fitted_w1[0], color=LIGHT["soft"], linewidth=1.0, label="B's own camera")
         axes.legend(loc="upper right", frameon=False)
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, 1.35 * max(*found.course, found.fitted_w1[0]) or 1.0)
     return figure

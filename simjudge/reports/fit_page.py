@@ -127,7 +127,7 @@ def fit_word(found: CameraFit) -> str:
     if found.after.mean_w1 > found.before.mean_w1:
         return "No better"
     p = found.after.certainty.p_adjusted
-    return "A gap is left" if p is not None and p <= SIGNIFICANCE else "No gap is left that could be told"
+    return "A gap is left" if p is not None and p <= SIGNIFICANCE else "No gap can be told"
 
 
 def _rows(found: CameraFit) -> list[tuple[str, ...]]:

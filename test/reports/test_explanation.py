@@ -61,6 +61,21 @@ def test_details_name_order_rest_and_causes_that_hide_others():
     assert "0.100 (0.080 to 0.130) is above chance" in lead(explanation())
 
 
+def test_what_is_left_is_the_scene_only_where_b_was_rendered_again():
+    found = explanation(cause("blur", 0.5, 0.7), rest=(0.2, 0.4))
+    untried = replace(found, not_tried={"lens": "B's scene is not known: give --scene", "motion": "B's scene is not"
+                                        " known: give --scene", "lighting": "give --paired"})  # fmt: skip
+    lines = " ".join(detail_sentences(untried))
+    assert "It may be the lens, blur by motion, lighting or scene content: these were not tried." in lines
+    assert "Not tried: the lens and blur by motion. B's scene is not known: give --scene." in lines
+    assert "Not tried: lighting. Give --paired." in lines
+    assert explanation_table(untried).rows[-1][0] == "left over"
+    rendered = replace(found, rendered=True)
+    assert "it is scene content or something not tried" in " ".join(detail_sentences(rendered))
+    assert explanation_table(rendered).rows[-1][0] == "scene, or not tried"
+    assert "scene, or not tried" in waterfall_figure(rendered).svg()
+
+
 def test_table_and_waterfall_show_the_same_parts():
     found = explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3))
     rows = explanation_table(found).rows

@@ -29,7 +29,7 @@ def made(after: float, p: float) -> CameraFit:
                      (0.05, 0.061, 0.024))  # fmt: skip
 
 
-@pytest.mark.parametrize(("after", "p", "word"), [(0.025, 0.3, "No gap is left that could be told"),
+@pytest.mark.parametrize(("after", "p", "word"), [(0.025, 0.3, "No gap can be told"),
                                                   (0.06, 0.01, "A gap is left"), (0.2, 0.01, "No better")])  # fmt: skip
 def test_the_outcome_is_said_in_a_few_words(after, p, word):
     assert fit_word(made(after, p)) == word

@@ -123,10 +123,11 @@ def known_changes(
     if "motion" in wanted:
         if known.shutter is None:
             not_tried["motion"] = NO_SHUTTER
-        elif not moving:
-            not_tried["motion"] = STANDS_STILL
         elif _opens(known.shutter) != _opens(Shutter.of(camera)):
-            changes = replace(changes, shutter=known.shutter)
+            if moving:
+                changes = replace(changes, shutter=known.shutter)
+            else:
+                not_tried["motion"] = STANDS_STILL
     return FoundChanges(changes, not_tried)
 
 

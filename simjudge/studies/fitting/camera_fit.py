@@ -87,6 +87,7 @@ class CameraFit:
         frames: of the fit, and held out.
         evaluations: cameras that the judge tried.
         course: W1 of the fitted frames under each of these cameras, in the order in which they were tried.
+        start_is_enough: whether the fitted frames show no gap with the starting values, so that nothing was searched.
         not_fitted: what B has more of than A, which no filter takes away.
         losses: what was left out.
     """
@@ -100,6 +101,7 @@ class CameraFit:
     frames: tuple[int, int]
     evaluations: int
     course: tuple[float, ...] = ()
+    start_is_enough: bool = False
     not_fitted: tuple[str, ...] = ()
     losses: Losses = field(default_factory=Losses)
 
@@ -114,6 +116,7 @@ class CameraFit:
             "frames": {"fitted": self.frames[0], "held_out": self.frames[1]},
             "evaluations": self.evaluations,
             "course": list(self.course),
+            "start_is_enough": self.start_is_enough,
             "not_fitted": list(self.not_fitted),
             "losses": self.losses.lines(),
         }
@@ -136,6 +139,8 @@ class CameraFit:
         words = [f"On {self.frames[1]} frames that were not fitted, {moved}; chance alone gives {chance}."]
         if after.mean_w1 > before.mean_w1:
             words.append("The fitted camera is no better there: do not use it.")
+        if self.start_is_enough:
+            words.append("With the starting values the fitted frames show no gap any more, so nothing was searched.")
         open_names = [each.name for each in self.parameters if not each.told]
         if open_names:
             words.append(f"These frames cannot tell {', '.join(open_names)}.")

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.reductions import reduce_comparisons
+from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
@@ -61,8 +62,9 @@ def fit_camera(
 ) -> CameraFit:
     """Fit the parameters of B's camera so that B predicts A best, and test them on frames that were not fitted.
 
-    The search starts from what the pictures themselves tell, and goes on by CMA-ES (Hansen, arXiv 1604.00772) with the
-    mean W1 of the fitted frames as its objective.
+    The search starts from what the pictures themselves tell. Where the fitted frames still show a gap then (p at most
+    0.05), it goes on by CMA-ES (Hansen, arXiv 1604.00772) with their mean W1 as its objective. Where they do not, W1 is
+    chance, and a search would fit that chance.
 
     Args:
         a: the set to be predicted, usually real, with images and labels.
@@ -96,7 +98,9 @@ def fit_camera(
         estimates, unfit = _estimates(fitted.sides, settings, parameters, advance)
     start = estimates[0]
     objective = _Objective(fitted, settings, parameters)
-    best, course = _search(objective, start, settings, progress)
+    at_start = _compared(fitted, settings, decode(start, parameters))[1]
+    enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
+    best, course = (start, [objective(start)]) if enough else _search(objective, start, settings, progress)
     found = decode(best, parameters)
     judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), decode(start, parameters), found)]
     done = CameraFit(
@@ -107,6 +111,7 @@ def fit_camera(
         frames=(len(fitted.sides[1].frames), len(held_out.sides[1].frames)),
         evaluations=len(course),
         course=tuple(course),
+        start_is_enough=enough,
         not_fitted=tuple(unfit),
         losses=fitted.losses,
     )  # fmt: skip
@@ -220,13 +225,14 @@ def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDiffer
 def _parameters(
     objective: _Objective, parameters: Sequence[FittedParameter], estimates: Sequence[FloatArray], best: FloatArray
 ) -> list[ParameterFit]:
-    """Each number with an interval: as wide as groups of pictures differ, around what was fitted."""
+    """Each number with an interval around what was fitted: as groups of pictures differ, and as the search moved."""
     groups = np.stack(estimates[1:])
     count = len(groups)
     spread = groups.std(axis=0, ddof=1) / np.sqrt(count) * student.ppf(0.975, count - 1) if count > 1 else None
     found = []
     for number, each in enumerate(parameters):
-        half = np.inf if spread is None else max(float(spread[number]), abs(float(best[number] - estimates[0][number])))
+        moved = float(best[number] - estimates[0][number])
+        half = np.inf if spread is None else float(np.hypot(spread[number], moved))
         without = best.copy()
         without[number] = each.encode(each.neutral)
         low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))

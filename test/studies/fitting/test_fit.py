@@ -13,6 +13,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.studies.fitting import fit as fit_module
 from simjudge.studies.fitting.camera_fit import write_fitted_camera
 from simjudge.studies.fitting.fit import fit_camera as fit
 from simjudge.studies.fitting.fit_settings import FITTED
@@ -31,6 +32,13 @@ def scene():
 
 @pytest.fixture(scope="module")
 def fitted(scene):
+    # A start that the frames can tell from the truth, so that there is something to search.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit_module, "SIGNIFICANCE", 1.0)
+        return searched(scene)
+
+
+def searched(scene):
     return fit(seen_by(scene, HIDDEN), scene, detector=RedDetector(), parameters="blur,white_balance", evaluations=16,
                **FAST)  # fmt: skip
 
@@ -53,7 +61,25 @@ def test_held_out_frames_say_that_it_is_better(fitted):
     assert json.loads(json.dumps(fitted.content(), allow_nan=False))["evaluations"] == fitted.evaluations
 
 
-def test_a_fit_goes_on_and_writes_a_camera(scene, tmp_path):
+def test_a_start_without_a_gap_is_not_searched(scene, fitted):
+    found = searched(scene)
+    assert found.start_is_enough
+    assert found.evaluations == 1
+    assert [each.value for each in found.parameters] == [each.start for each in fitted.parameters]
+    assert "nothing was searched" in " ".join(found.sentences())
+    for each in found.parameters:  # pictures alone: within their own spread
+        assert each.low <= each.value <= each.high
+
+
+def test_the_search_widens_intervals(fitted, scene):
+    alone = {each.name: each for each in searched(scene).parameters}
+    for each in fitted.parameters:
+        moved = abs(each.value - each.start)
+        assert each.high - each.low >= max(alone[each.name].high - alone[each.name].low, 2 * moved) * 0.9
+
+
+def test_a_fit_goes_on_and_writes_a_camera(scene, tmp_path, monkeypatch):
+    monkeypatch.setattr(fit_module, "SIGNIFICANCE", 1.0)
     for name, frames in (("a", seen_by(scene, HIDDEN[1:])), ("b", scene)):
         sj.write(frames, tmp_path / name, "coco")
     given = {"detector": RedDetector(), "parameters": "white_balance", "evaluations": 9, "camera": "plain_half", **FAST}

@@ -1,0 +1,208 @@
+"""Hidden cameras: do `simjudge explain` and `simjudge fit` find one to three defects that they were not told of?
+
+`python bench/hidden_cameras.py SET MODEL OUT --cases 50 --frames 40 [--first 0] [--patch 40]` draws a camera for each
+case, sees A through it (B stays as it is), and writes OUT/CASE/answer.json, which neither explain nor fit reads. Then
+both run, and OUT/CASE/found.json has what they found. A case that is there is not run again.
+`python bench/hidden_cameras.py --table OUT...` prints the tables of docs/measurements/explain.md.
+
+What causes most of the gap is computed from the answer: W1 of every part of the defects against B, and their Shapley
+values. So a defect that the detector does not mind is not asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import simjudge as sj
+from simjudge.core.images import ArrayImages
+from simjudge.sensors.camera.chain import Step, apply_steps
+
+RANGES = {
+    "blur": (1.0, 3.0),
+    "vignetting": (25.0, 45.0),
+    "exposure": (0.35, 0.7),
+    "white_balance": (0.6, 0.85),
+    "contrast": (1.4, 2.2),
+    "noise": (6.0, 20.0),
+}
+"""Kinds of defect, in the order in which they act in a camera, and the ranges that they are drawn from."""
+FITTED_NAME = {"blur": "blur", "vignetting": "vignetting", "exposure": "gain", "white_balance": "red",
+               "contrast": "exponent", "noise": "noise"}  # fmt: skip
+NEUTRAL = {"blur": 0.0, "vignetting": 0.0, "exposure": 1.0, "white_balance": 1.0, "contrast": 1.0, "noise": 0.0}
+TIED = 0.01
+"""Shapley values that differ by less are no order."""
+
+
+def draw_camera(case: int) -> dict[str, list[tuple[str, float]]]:
+    """Filters by kind of defect, each with its parameters."""
+    random = np.random.default_rng([15, 100, case])
+    kinds = random.permutation(list(RANGES))[: 1 + case % 3]
+    found = {}
+    for kind in (each for each in RANGES if each in kinds):
+        value = float(random.uniform(*RANGES[kind]))
+        found[kind] = {"value": value, "blue": float(random.uniform(1.1, 1.4))}
+    return found
+
+
+def step(kind: str, drawn: dict[str, float]) -> Step:
+    """The filter of a defect."""
+    value = drawn["value"]
+    return Step(*{
+        "blur": ("gaussian_blur", {"sigma": value}),
+        "vignetting": ("vignetting", {"half_angle": value}),
+        "exposure": ("white_balance", {"red": value, "green": value, "blue": value}),
+        "white_balance": ("white_balance", {"red": value, "green": 1.0, "blue": drawn["blue"]}),
+        "contrast": ("gamma", {"exponent": value}),
+        "noise": ("gaussian_noise", {"sigma": value}),
+    }[kind])  # fmt: skip
+
+
+def seen_through(plain: sj.FrameSet, camera: dict[str, Any], kinds: tuple[str, ...], case: int) -> sj.FrameSet:
+    """The frames through a camera that has some of its defects."""
+    steps = [step(kind, camera[kind]) for kind in camera if kind in kinds]
+    pictures = [apply_steps(plain.images.read(number), steps, (case, number)) for number in range(len(plain))]
+    return sj.FrameSet.build("hidden", plain.size, plain.objects, frame_name=plain.frame_name,
+                             class_names=plain.class_names, images=ArrayImages(pictures))  # fmt: skip
+
+
+def true_shares(plain: sj.FrameSet, camera: dict[str, Any], detector: Any, case: int, method: dict[str, Any]) -> dict:
+    """The Shapley value of each defect, of W1 between the frames that have some defects and those that have none."""
+    kinds, settings = tuple(camera), method | {"permutations": 0, "bootstrap": 0}
+    predicted = sj.detect(plain, detector)
+
+    def w1(frames: sj.FrameSet) -> float:
+        return float(sj.compare(frames, predicted, **settings).content["overall"]["mean_w1"])
+
+    worth = {(): w1(predicted)}
+    for count in range(1, len(kinds) + 1):
+        for part in itertools.combinations(kinds, count):
+            worth[part] = w1(sj.detect(seen_through(plain, camera, part, case), detector))
+    shares = {}
+    for kind in kinds:
+        others = [each for each in kinds if each != kind]
+        shares[kind] = sum(
+            (worth[tuple(k for k in kinds if k in part or k == kind)] - worth[part])
+            * math.factorial(len(part)) * math.factorial(len(others) - len(part)) / math.factorial(len(kinds))
+            for count in range(len(others) + 1) for part in itertools.combinations(others, count)
+        )  # fmt: skip
+    return shares
+
+
+def run_case(plain: sj.FrameSet, detector: Any, folder: Path, case: int, given: argparse.Namespace) -> None:
+    """Hide a camera, explain and fit it, and write the answer and what was found."""
+    begin, camera = time.monotonic(), draw_camera(case)
+    method = {"paired": True, "block": 0, "patch": (given.patch, given.patch), "theta": given.theta}
+    hidden = seen_through(plain, camera, tuple(camera), case)
+    explained = sj.explain(hidden, plain, detector=detector, sample=given.sample, **method)
+    fitted = sj.fit(hidden, plain, detector=detector, sample=given.sample, evaluations=given.evaluations, **method)
+    causes = [{"cause": each.name, "w1": None if each.w1 is None else each.w1.value, "verdict": each.verdict}
+              for each in explained.causes]  # fmt: skip
+    found = {
+        "gap": explained.is_gap, "causes": causes, "excess_w1": explained.certainty.excess_w1,
+        "parameters": {each.name: {"start": each.start, "value": each.value, "low": each.low, "high": each.high,
+                                   "told": each.told} for each in fitted.parameters},
+        "held_out": {name: {"mean_w1": each.mean_w1, "floor_q95": each.certainty.floor_q95,
+                            "p_value": each.certainty.p_value}
+                     for name in ("before", "start", "after") for each in [getattr(fitted, name)]},
+    }  # fmt: skip
+    answer = {"camera": camera, "shares": true_shares(plain, camera, detector, case, method)}
+    folder.mkdir(parents=True)
+    (folder / "answer.json").write_text(json.dumps(answer))
+    (folder / "found.json").write_text(json.dumps(found | {"seconds": time.monotonic() - begin}))
+
+
+def score(folder: Path) -> dict[str, Any]:
+    """What of a case is right."""
+    answer, found = (json.loads((folder / name).read_text()) for name in ("answer.json", "found.json"))
+    shares, ranked = answer["shares"], [each["cause"] for each in found["causes"]]
+    first = ranked[0] if ranked else ""
+    most = max(shares.values())
+    off = {}
+    for kind, drawn in answer["camera"].items():
+        low, high = RANGES[kind]
+        value = found["parameters"][FITTED_NAME[kind]]["value"]
+        # In percent of what the camera could have had: from no defect to the worst that is drawn.
+        span = max(abs(low - NEUTRAL[kind]), abs(high - NEUTRAL[kind]))
+        off[kind] = abs(value - drawn["value"]) / span
+    held = found["held_out"]
+    return {
+        "case": folder.name, "defects": answer["camera"], "gap": found["gap"], "first": first,
+        "right": bool(first) and shares.get(first) == most,
+        "tied": bool(first) and shares.get(first, -1.0) >= most - TIED,
+        "most": most, "off": off, "closed": held["after"]["mean_w1"] <= held["after"]["floor_q95"],
+        "before": held["before"]["mean_w1"], "after": held["after"]["mean_w1"], "q95": held["after"]["floor_q95"],
+        "values": {kind: found["parameters"][FITTED_NAME[kind]]["value"] for kind in answer["camera"]},
+        "shares": shares, "seconds": found["seconds"],
+    }  # fmt: skip
+
+
+def print_tables(folders: list[Path]) -> None:
+    """The tables of the page, by source, by defect, and the failures."""
+    scored = [score(path.parent) | {"set": folder.name} for folder in folders
+              for path in sorted(folder.glob("*/found.json"))]  # fmt: skip
+    columns = ("set", "cases", "with a gap", "right first cause", "or tied", "parameters off, median", "W1 within")
+    print(f"| {' | '.join(columns)} |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name in [folder.name for folder in folders] + ["all"]:
+        rows = [each for each in scored if name in {each["set"], "all"}]
+        gaps = [each for each in rows if each["gap"]]
+        off = [value for each in rows for value in each["off"].values()]
+        print(f"| {name} | {len(rows)} | {len(gaps)} | {sum(e['right'] for e in gaps)} | "
+              f"{sum(e['tied'] for e in gaps)} | {np.median(off):.1%} | "
+              f"{sum(e['closed'] for e in rows)} |")  # fmt: skip
+    print("\n| defect | cases | off, median | off, worst |\n| --- | --- | --- | --- |")
+    for kind in RANGES:
+        off = [each["off"][kind] for each in scored if kind in each["off"]]
+        if off:
+            print(f"| {kind} | {len(off)} | {np.median(off):.1%} | {max(off):.1%} |")
+    print("\n| case | drawn (fitted; Shapley value) | first cause | W1 before, after, 95 % of the floor |")
+    print("| --- | --- | --- | --- |")
+    for each in scored:
+        if (each["gap"] and not each["tied"]) or not each["closed"]:
+            drawn = "; ".join(f"{kind} {each['defects'][kind]['value']:.3g} ({each['values'][kind]:.3g}; "
+                              f"{each['shares'][kind]:.3f})" for kind in each["defects"])  # fmt: skip
+            print(f"| {each['set']} {each['case']} | {drawn} | {each['first']} | {each['before']:.3f}, "
+                  f"{each['after']:.3f}, {each['q95']:.3f} |")  # fmt: skip
+
+
+def main() -> None:
+    """Run cases, or print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("paths", nargs="+", help="SET MODEL OUT; with --table, folders of cases")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--cases", type=int, default=50)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--frames", type=int, default=40)
+    parser.add_argument("--sample", type=int, default=8)
+    parser.add_argument("--evaluations", type=int, default=24)
+    parser.add_argument("--patch", type=int, default=40)
+    parser.add_argument("--theta", type=float, default=0.5)
+    given = parser.parse_args()
+    if given.table:
+        print_tables([Path(each) for each in given.paths])
+        return
+    source, model, out = given.paths
+    frames = sj.read(source)
+    frames = frames.take(np.linspace(0, len(frames) - 1, min(given.frames, len(frames))).astype(int))
+    pictures = [frames.images.read(number) for number in range(len(frames))]
+    plain = sj.FrameSet.build("plain", frames.size, frames.objects, frame_name=frames.frame_name,
+                              class_names=frames.class_names, images=ArrayImages(pictures))  # fmt: skip
+    detector = sj.load_detector(model)
+    for case in range(given.first, given.first + given.cases):
+        folder = Path(out) / f"{case:03d}"
+        if not folder.exists():
+            run_case(plain, detector, folder, case, given)
+            print(f"{folder}: {time.strftime('%X')}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

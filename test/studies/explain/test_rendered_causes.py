@@ -7,6 +7,7 @@ import json
 import pytest
 from red_room import FAST, RedBoxes, photograph, write_camera, write_drive, write_poses, write_room
 
+from simjudge.capture.replaying import replay
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explanation import EXPLAINS
@@ -118,6 +119,20 @@ def test_an_exposure_time_is_not_tried_where_the_camera_stands_still(folder, roo
                          a_camera=slow, causes="motion,lens", **FAST)  # fmt: skip
     assert "far apart in time" in found.not_tried["motion"]
     assert found.without_effect == ("lens",)
+
+
+def test_a_replay_is_rendered_again_and_the_lens_is_in_the_recording(folder, room, plain):
+    """A recording brings its camera_info along: --a-camera is not needed."""
+    drive, barrel = write_drive(folder), write_camera(folder, "barrel", BARREL)
+    real, simulated = folder / "real.mcap", folder / "sim.mcap"
+    for out, camera in ((real, barrel), (simulated, plain)):
+        replay(drive, out, scene=room, camera=camera, mount="body", align="0.2,0.1,0,2", rate=8)
+    found = explain_sets(real, simulated, detector=RedBoxes(middle=0.757), paired=True, camera=plain, scene=room,
+                         causes="lens,motion", **FAST)  # fmt: skip
+    assert [cause.name for cause in found.causes] == ["lens"]
+    assert found.causes[0].filters[0]["parameters"]["k1"] == -0.25
+    assert found.rest.value == pytest.approx(0, abs=0.02)
+    assert "--a-camera" in found.not_tried["motion"]
 
 
 def test_a_camera_or_a_scene_that_is_not_b_s_is_refused(folder, room, plain, simulated):

@@ -37,6 +37,8 @@ ROUNDS = 3
 """How often every cause is estimated, with the filters found for the others in place."""
 WIDEST_BLUR = 6.0
 """Greatest standard deviation of a point-spread function that is looked for, pixels."""
+_NARROW_BLUR = 0.5
+"""Standard deviation from which on wider blurs are tried, pixels."""
 _LEAST_SHARPNESS = 0.02
 """Difference of `sharpness_difference` below which blur is not looked for: 0.1 px."""
 _MOSAIC_CONTRAST = 0.05
@@ -152,7 +154,10 @@ def _blur(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     if abs(first) < _LEAST_SHARPNESS:
         return bare
     sign = math.copysign(1.0, first)
-    low, high = 0.0, WIDEST_BLUR
+    # Behind noise, far too wide a blur looks sharp again: the edges that are left are noise. So the narrowest counts.
+    low, high = 0.0, _NARROW_BLUR
+    while high < WIDEST_BLUR and missing(sign * high**2) * sign > 0:
+        low, high = high, min(2 * high, WIDEST_BLUR)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if missing(sign * middle**2) * sign > 0 else (low, middle)
@@ -205,8 +210,12 @@ def _mosaic(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 
 def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
-    """JPEG: its quality can be read off the pictures as they are."""
-    a, b = (jpeg_quality(each) for each in pair.statistics(CameraDifference()))
+    """JPEG: its quality can be read off the pictures, behind what else was found.
+
+    Whatever acts behind a JPEG file hides its traces: noise, a gain, a blur. So where B is of JPEG photographs, and
+    A shows no traces, A's may be hidden by the very difference that was found. B's are then hidden behind it too.
+    """
+    a, b = (jpeg_quality(each) for each in pair.statistics(replace(found, compression=0)))
     if a is not None and (b is None or a < b - _LEAST_QUALITY):
         return replace(found, compression=100 - a)
     if b is not None and (a is None or b < a - _LEAST_QUALITY):
@@ -215,5 +224,5 @@ def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 
 _ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], ...] = (
-    _jpeg, _mosaic, _tone, _vignetting, _blur, _noise,
+    _mosaic, _tone, _vignetting, _blur, _noise, _jpeg,
 )  # fmt: skip

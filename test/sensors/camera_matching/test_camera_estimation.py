@@ -55,6 +55,28 @@ def test_one_hidden_filter_is_found_with_its_parameter(step, cause, value, toler
     assert value(found) == pytest.approx(1, abs=tolerance)
 
 
+@pytest.mark.parametrize(
+    ("step", "value"),
+    [
+        (Step("gaussian_noise", {"sigma": 11.0}), lambda d: math.hypot(d.read, d.shot * 0.65) / 11),
+        (Step("gamma", {"exponent": 1.6}), lambda d: d.exponent / 1.6),
+    ],
+)
+def test_what_hides_the_traces_of_jpeg_photographs_is_no_jpeg(step, value):
+    photographs = behind(Step("jpeg", {"quality": 50}))
+    seen = [apply_steps(image, [step], (6, number)) for number, image in enumerate(photographs)]
+    found = estimate_difference(seen, photographs, rounds=2)
+    assert found.compression == 0
+    assert value(found) == pytest.approx(1, abs=0.1)
+
+
+def test_a_blur_under_noise_is_not_taken_for_the_widest():
+    found = estimate_difference(
+        behind(Step("gaussian_blur", {"sigma": 1.5}), Step("gaussian_noise", {"sigma": 14.0})), PICTURES
+    )
+    assert math.sqrt(found.blur) == pytest.approx(1.5, abs=0.5)
+
+
 def test_a_hidden_mosaic_is_found_with_its_pattern():
     for pattern in ("RGGB", "BGGR", "GRBG", "GBRG"):
         assert mosaic_contrast(measure_pictures(behind(Step("bayer", {"pattern": pattern}))))[1] == pattern

@@ -21,16 +21,18 @@ class LidarNoise:
         range: metres; grows along a line with the range r: range[0] + range[1] r.
         azimuth, elevation: radians.
         intensity: in the unit of the intensity as it is reported.
+        drop_out: probability that a return is lost, each on its own.
     """
 
     range: tuple[float, float] = (0.0, 0.0)
     azimuth: float = 0.0
     elevation: float = 0.0
     intensity: float = 0.0
+    drop_out: float = 0.0
 
     def __bool__(self) -> bool:
         """Whether there is any noise."""
-        return any((*self.range, self.azimuth, self.elevation, self.intensity))
+        return any((*self.range, self.azimuth, self.elevation, self.intensity, self.drop_out))
 
 
 @dataclass(frozen=True)

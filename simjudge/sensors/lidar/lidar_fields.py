@@ -99,6 +99,8 @@ class LidarNoiseFields(Fields):
     """Degrees."""
     intensity: NotNegative = 0.0
     """In the unit of the reported intensity."""
+    drop_out: Annotated[float, Number(ge=0, le=1)] = 0.0
+    """Probability that a return is lost, each on its own."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class LidarFields(SensorFields):
             ),
             noise=LidarNoise(
                 (noise.range, noise.range_growth), math.radians(noise.azimuth), math.radians(noise.elevation),
-                noise.intensity,
+                noise.intensity, noise.drop_out,
             ),
             deskew=self.deskew,
         )

@@ -94,6 +94,8 @@ def measure(lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Ge
     # Of a beam with two returns the nearer comes first.
     returns = _by_range(returns)
     seen = np.isfinite(returns.range)
+    if lidar.noise.drop_out:
+        seen &= random.random(seen.shape) >= lidar.noise.drop_out
     row = np.nonzero(seen)[0]
     true_range, sample = returns.range[seen], returns.sample[seen]
     thing = hits.thing.reshape(len(beams), -1)[row, sample]

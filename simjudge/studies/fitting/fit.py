@@ -31,6 +31,7 @@ from simjudge.studies.fitting.camera_fit import (
     HeldOutW1,
     ParameterFit,
 )
+from simjudge.studies.fitting.cma_search import search_minimum
 from simjudge.studies.fitting.fit_settings import FITTED, FitSettings
 from simjudge.studies.fitting.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.studies.inputs import InputSet
@@ -42,9 +43,6 @@ DETECTIONS = "detections"
 GROUPS = 4
 """Groups of frames from whose spread the intervals come."""
 _LEAST_FRAMES = 10
-_FIRST_STEP = 1.0
-"""Standard deviation with which the search begins, in steps of `FittedParameter`."""
-_POPULATION = 8
 _EVERYTHING = frozenset(FITTED)
 
 
@@ -100,7 +98,8 @@ def fit_camera(
     objective = _Objective(fitted, settings, parameters)
     at_start = _compared(fitted, settings, decode(start, parameters))[1]
     enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
-    best, course = (start, [objective(start)]) if enough else _search(objective, start, settings, progress)
+    tried = 0 if enough else settings.evaluations
+    best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters)
     judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), decode(start, parameters), found)]
     done = CameraFit(
@@ -173,33 +172,6 @@ class _Objective:
             self._known[difference] = found
             self._sets.forget()
         return self._known[difference]
-
-
-def _search(
-    objective: _Objective, start: FloatArray, settings: FitSettings, progress: ProgressBar
-) -> tuple[FloatArray, list[float]]:
-    """The best of what CMA-ES tries, and the W1 of all; the start is tried first. A seed tries the same cameras."""
-    best, value = start, objective(start)
-    course = [value]
-    if settings.evaluations < _POPULATION or len(start) == 0:
-        return best, course
-    try:
-        import cma  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise SimjudgeError("a fit needs cma: pip install 'simjudge[fit]'; --evaluations 0 does without") from error
-    options = {"seed": settings.seed + 1, "popsize": _POPULATION, "maxfevals": settings.evaluations, "verbose": -9}
-    strategy: Any = cma.CMAEvolutionStrategy(list(start), _FIRST_STEP, options)
-    with progress("fitting the camera") as advance:
-        while not strategy.stop() and len(course) < settings.evaluations:
-            asked = strategy.ask()
-            values = [objective(np.asarray(each)) for each in asked]
-            strategy.tell(asked, values)
-            course += values
-            least = int(np.argmin(values))
-            if values[least] < value:
-                best, value = np.asarray(asked[least]), values[least]
-            advance(min(len(course), settings.evaluations), settings.evaluations)
-    return best, course
 
 
 def _compared(

@@ -46,8 +46,8 @@ _MOST = np.array([0.5, 0.9])
 _GROUPS = 4
 _LEAST_CLOUDS = 10
 _SEED = 15
-_REDRAWN = 3
-"""Other draws of the noise at the start: W1 that moves no more than they do tells nothing."""
+_REDRAWN = 4
+"""Fresh draws of the noise on which the start and what the search chose are compared: its own draw flatters it."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class LidarFit:
 
     Attributes:
         parameters: range noise and drop-out that B's clouds get beside what they have.
-        by_judge: whether the judge moved them; otherwise they are those of the statistics.
+        by_judge: whether the judge moved them; otherwise they are those of the rings' statistics.
         statistics: of A's and of B's clouds.
         before, start, after: W1 of held-out clouds as B is, with the statistics' values, and fitted.
-        fitted_w1: of the clouds of the fit, likewise.
-        redrawn: standard deviation of W1 at the start under other draws of the same noise.
+        fitted_w1: of the clouds of the fit, likewise: means over draws of the noise that the search did not see.
+        seen: whether the fitted clouds' W1 is lower with the fitted values than without.
         clouds: of the fit, and held out, of B.
         course: W1 of the fitted clouds for each lidar that was tried.
         losses: what was left out.
@@ -73,7 +73,7 @@ class LidarFit:
     start: HeldOutW1
     after: HeldOutW1
     fitted_w1: tuple[float, float, float]
-    redrawn: float
+    seen: bool
     clouds: tuple[int, int]
     course: tuple[float, ...]
     losses: Losses = field(default_factory=Losses)
@@ -88,7 +88,7 @@ class LidarFit:
             "statistics": dict(zip("ab", map(vars, self.statistics), strict=True)),
             "held_out": {name: getattr(self, name).content() for name in ("before", "start", "after")},
             "fitted_w1": dict(zip(("before", "start", "after"), self.fitted_w1, strict=True)),
-            "redrawn": self.redrawn,
+            "seen_by_judge": self.seen,
             "clouds": {"fitted": self.clouds[0], "held_out": self.clouds[1]},
             "course": list(self.course),
             "losses": self.losses.lines(),
@@ -98,7 +98,7 @@ class LidarFit:
         """One line a parameter."""
         rows = [
             (each.name, each.unit, f"{each.start:.4f}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
-             f"{each.w1_without:.3f}", "told" if each.told else "cannot be told")
+             f"{each.w1_without:.3f}", "told by the rings" if each.told else "cannot be told")
             for each in self.parameters
         ]  # fmt: skip
         return SummaryTable(("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict"), rows, 2)
@@ -112,7 +112,9 @@ class LidarFit:
         if self.after.mean_w1 > self.before.mean_w1:
             words.append("The fitted lidar is no better there: do not use it.")
         if not self.by_judge:
-            words.append("The judge cannot tell the parameters: the values are those of the statistics.")
+            words.append("The judge cannot tell the parameters: the values are those of the rings' statistics.")
+        if not self.seen:
+            words.append("The judge does not see that B lacks them: W1 of the fitted clouds is no lower with them.")
         open_names = [each.name for each in self.parameters if not each.told]
         if open_names:
             words.append(f"These clouds cannot tell {', '.join(open_names)}.")
@@ -169,17 +171,17 @@ def fit_lidar(
     with progress("estimating the lidar"):
         statistics, estimates = _estimates(fitted.a, fitted.b)
     start = estimates[0]
-    redrawn = float(np.std([fitted.value(start, draw) for draw in range(_REDRAWN + 1)], ddof=1))
     best, course = search_minimum(fitted.of, start / _STEPS, settings.evaluations, settings.seed,
                                   "fitting the lidar", progress)  # fmt: skip
     found = _bounded(best * _STEPS)
-    by_judge = bool(fitted.value(start) - fitted.value(found) > 2 * redrawn)
+    by_judge = _better(fitted, found, start)
     found = found if by_judge else start
     nothing = np.zeros(2)
+    seen = _better(fitted, found, nothing)
     judged = [held_out.compared(each) for each in (nothing, start, found)]
     done = LidarFit(
         tuple(_parameters(fitted, estimates, found)), by_judge, statistics, judged[0], judged[1], judged[2],
-        (fitted.value(nothing), fitted.value(start), fitted.value(found)), redrawn,
+        (fitted.fresh(nothing), fitted.fresh(start), fitted.fresh(found)), seen,
         (len(fitted.b), len(held_out.b)), tuple(course), fitted.b.losses,
     )  # fmt: skip
     if folder is not None:
@@ -218,6 +220,10 @@ class _Objective:
             if self._kept is not None:
                 write_json(self._kept, {"origin": self._origin, "tried": self._known})
         return self._known[key]
+
+    def fresh(self, numbers: FloatArray) -> float:
+        """Mean over draws that the search did not see."""
+        return float(np.mean([self.value(numbers, draw) for draw in range(1, _REDRAWN + 1)]))
 
     def compared(self, numbers: FloatArray) -> HeldOutW1:
         """With what stands beside W1."""
@@ -294,6 +300,14 @@ def _bounded(numbers: FloatArray) -> FloatArray:
     return np.clip(numbers, 0.0, _MOST)
 
 
+def _better(objective: _Objective, one: FloatArray, other: FloatArray) -> bool:
+    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
+    if np.array_equal(one, other):
+        return False
+    gain = np.array([objective.value(other, draw) - objective.value(one, draw) for draw in range(1, _REDRAWN + 1)])
+    return bool(gain.mean() > student.ppf(0.95, _REDRAWN - 1) * gain.std(ddof=1) / np.sqrt(_REDRAWN))
+
+
 def _parameters(objective: _Objective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
     """Each number with an interval: as wide as groups of clouds differ, and as the search moved."""
     groups = np.stack(estimates[1:])
@@ -306,7 +320,7 @@ def _parameters(objective: _Objective, estimates: Sequence[FloatArray], found: F
         without[number] = 0.0
         low, high = (float(_bounded(found + sign * half)[number]) for sign in (-1, 1))
         parameters.append(ParameterFit(name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high,
-                                       objective.value(without)))  # fmt: skip
+                                       objective.fresh(without)))  # fmt: skip
     return parameters
 
 

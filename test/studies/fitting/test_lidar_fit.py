@@ -108,6 +108,8 @@ def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
     assert noise.value == pytest.approx(HIDDEN.range_noise, abs=0.015)
     assert lost.value == pytest.approx(HIDDEN.drop_out, abs=0.1)
     assert found.after.mean_w1 < found.before.mean_w1
+    assert found.seen
+    assert found.fitted_w1[2] < found.fitted_w1[0]
     assert found.clouds == (5, 7)
     written = read_sensors(tmp_path / "out" / "sensors.yaml")[0]
     assert isinstance(written, LidarSpec)

@@ -18,18 +18,16 @@ from simjudge.capture.still_poses import StillPoses
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.sources import as_frames
 from simjudge.engines.registry import make_engine
-from simjudge.scene.model import Scene
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.studies.class_numbering import ClassNumbering, match_classes
+from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
 from simjudge.studies.cover.context_coverage import (
     NEVER,
@@ -41,12 +39,17 @@ from simjudge.studies.cover.context_coverage import (
     similar_pairs,
 )
 from simjudge.studies.cover.cover_folder import PICTURES, POSES, check_folder, same_labels, write_poses
+from simjudge.studies.cover.cover_inputs import (
+    check_cover_scene,
+    describe_inputs,
+    describe_parameters,
+    read_cover_sets,
+)
 from simjudge.studies.cover.cover_result import CoverageCurve, CoverResult, uncovered_rows
 from simjudge.studies.cover.cover_settings import CoverSettings
 from simjudge.studies.cover.label_view import LabelView, labelled_frames
 from simjudge.studies.cover.newly_covered import judge_newly_covered
 from simjudge.studies.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
-from simjudge.studies.judged_set import require_labels
 
 _MOST_PICTURES = 100_000
 
@@ -100,13 +103,13 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = check_folder(Path(out))
-    frames, before = _read_sets(a, b)
+    frames, before = read_cover_sets(a, b)
     taken_by = camera if isinstance(camera, Camera) else read_camera(camera)
     search = _Search(frames, before, settings, scene, taken_by, engine, vehicle, mount)
     search.note_sizes(log)
     pool, rules = search.candidates(n, progress)
     chosen = _by_placement(pool, choose_pictures(pool.covers, len(frames.objects), n))
-    inputs = {"scene": str(scene), "camera": taken_by.name, "engine": engine, "most": n, **_inputs(a, b)}
+    inputs = {"scene": str(scene), "camera": taken_by.name, "engine": engine, "most": n, **describe_inputs(a, b)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -159,7 +162,7 @@ class _Search:
     ) -> None:
         self.a, self.b, self.settings, self.scene, self.camera, self.engine = a, b, settings, scene, camera, engine
         described = read_scene(scene, settings.seed)
-        _check_scene(described, scene)
+        check_cover_scene(described, scene)
         self.mount = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)[0]
         self.numbering = ClassNumbering(a.class_names)
         self.class_names = dict(described.class_names)
@@ -265,7 +268,7 @@ class _Search:
             same_labels=rendered.same,
             uncovered=uncovered_rows(left, reasons, a),
             candidates=len(pool.candidates),
-            parameters=_parameters(settings) | inputs,
+            parameters=describe_parameters(settings) | inputs,
             losses=losses,
             newly_covered=newly,
         )
@@ -281,29 +284,6 @@ class _Search:
     def _curve(self, first: IntArray, pictures: int) -> CoverageCurve:
         entered = overlap_numbers(self.own, first)
         return CoverageCurve(coverage_curve(entered, pictures), coverage_curve(first, pictures))
-
-
-def _read_sets(
-    a: FrameSet | str | Path, b: FrameSet | str | Path | None
-) -> tuple[FrameSet, FrameSet | None]:
-    """The labelled frames of both sets, with A's class ids."""
-    sets = []
-    for source in (a, b):
-        if source is None:
-            continue
-        frames = as_frames(source)
-        require_labels(frames)
-        sets.append(frames if frames.labelled.all() else frames.take(frames.labelled))
-    return sets[0], match_classes(sets[0], sets[1]) if len(sets) > 1 else None
-
-
-def _check_scene(scene: Scene, given: str | Path) -> None:
-    if not scene.labelled():
-        raise UsageError(f"--scene {given}: has nothing that is labelled, so it can cover nothing")
-    if scene.area is None:
-        raise UsageError(f"--scene {given}: has no area for cameras; give it area: [x0, y0, x1, y1]")
-    if any(thing.path is not None for thing in scene.things):
-        raise UsageError(f"--scene {given}: has things that move along paths; give a scene that stands still")
 
 
 def _indices(placement: int, placements: int, baseline: int, count: int) -> list[int]:
@@ -323,20 +303,3 @@ def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPict
 
 def _no_pairs() -> SimilarPairs:
     return SimilarPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-
-
-def _inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
-    return {
-        key: None if source is None or isinstance(source, FrameSet)
-        else {"path": str(source), "sha256": hash_files(Path(source))}
-        for key, source in zip("ab", sources, strict=True)
-    }  # fmt: skip
-
-
-def _parameters(settings: CoverSettings) -> dict[str, Any]:
-    return {
-        "model": None if settings.model is None else str(settings.model),
-        "theta": settings.theta, "patch": list(settings.patch), "seed": settings.seed,
-        "scenes": settings.scenes, "tries": settings.tries, "refinements": settings.refinements,
-        "min_size": settings.min_size, "min_visible": settings.min_visible,
-    }  # fmt: skip

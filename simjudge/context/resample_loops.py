@@ -72,17 +72,26 @@ def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels
 
 @njit(cache=True, nogil=True)
 def _add_scaled(own, area, n_a, whole, min_batch, sums, counts):
-    """Add W1 of a row, `own` times, as if the sizes were those of column 0."""
-    true_size = expected_w1(n_a[0], whole - n_a[0])
+    """Add W1 of a row, `own` times, as if the sizes were those of column 0.
+
+    A relabelling compares only the rows that it leaves with both sides, and those that few frames show are left so more
+    rarely. So in the relabellings a row weighs more, the fewer of them compare it: then it weighs in the floor what it
+    weighs in the truth (Horvitz and Thompson, J. Am. Stat. Assoc. 47, 1952).
+    """
+    true_size, compared = expected_w1(n_a[0], whole - n_a[0]), 0
+    for p in range(1, len(area)):
+        if n_a[p] >= min_batch and whole - n_a[p] >= min_batch:
+            compared += 1
     for p in range(len(area)):
         n_b = whole - n_a[p]
         if n_a[p] < min_batch or n_b < min_batch:
             continue
+        weight = own if p == 0 else own * (len(area) - 1) / compared
         w1 = area[p] / (n_a[p] * n_b)
         if n_a[p] != n_a[0]:
             w1 *= true_size / expected_w1(n_a[p], n_b)
-        sums[p] += own * w1
-        counts[p] += own
+        sums[p] += weight * w1
+        counts[p] += weight
 
 
 @njit(cache=True, nogil=True)

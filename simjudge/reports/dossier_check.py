@@ -283,8 +283,11 @@ def compare_class(
         w1.append(float(found[0]))
         overlap[near] = True
         size = expected_w1(size_a[counts], size_b[counts])
-        total[counts] += found[counts] * size[0] / size
-        count += counts
+        # A context that few deals compare weighs more in these.
+        weight = np.full(counts.sum(), (len(counts) - 1) / max(counts[1:].sum(), 1))
+        weight[0] = 1
+        total[counts] += weight * found[counts] * size[0] / size
+        count[counts] += weight
     with np.errstate(invalid="ignore", divide="ignore"):
         return {"w1": w1, "dealt": total / count, "overlap": overlap}
 

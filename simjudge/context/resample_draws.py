@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.context.method import MOST_TRIES
-from simjudge.context.resampling import Resamples
+from simjudge.context.resampling import Resamples, inclusion_chance
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 
@@ -106,7 +106,7 @@ class ResampleDraws:
         labels = np.zeros(noise.shape, np.uint8)
         for p in range(noise.shape[1]):
             labels[np.argpartition(order[:, p], self.units_a - 1)[: self.units_a], p] = 1
-        return Resamples(labels, weights, order)
+        return Resamples(labels, weights, order, propensity, inclusion_chance(propensity, self.units_a))
 
 
 class ResamplingSchedule:

@@ -8,6 +8,9 @@ import math
 import numpy as np
 from numba import njit
 
+LEAST_CHANCE = 1e-6
+"""A row that is hardly ever compared counts for no more than a million."""
+
 
 @njit(cache=True, nogil=True)
 def add_row(into, row):
@@ -38,12 +41,16 @@ def expected_w1(n_a, n_b):
 
 
 @njit(cache=True, nogil=True)
-def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, min_batch, sums, counts):
+def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, chance, min_batch, sums, counts):
     """Add W1 of every row that the truth compares under every relabelling, as if both sides had the truth's sizes.
 
-    A row counts once for each of its own samples that truly is A's.
+    A row counts once for each of its own samples that truly is A's. A relabelling compares only the rows that it leaves
+    with both sides, and those that few frames show are left so more rarely. So a row counts for more in a relabelling,
+    the less likely it is compared there: then it weighs in the floor what it weighs in the truth (Horvitz and Thompson,
+    J. Am. Stat. Assoc. 47, 1952). `chance` is that of each frame to count for A; empty: all rows count alike.
     """
     tries = labels.shape[1]
+    seen_in = np.full(len(labels), -1)
     a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
     seen, whole = np.empty(tries), np.empty(tries)
     for r in range(len(start) - 1):
@@ -67,26 +74,28 @@ def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels
             if step > 0:
                 seen[:] = k + 1 - first
                 integrate(area, a, n_a, seen, whole, step)
-        _add_scaled(own, area, n_a, last - first, min_batch, sums, counts)
+        rarely = 1.0
+        if len(chance) > 0:
+            all_a, all_b = 1.0, 1.0
+            for k in range(first, last):
+                held = frame[rank[k]]
+                if seen_in[held] != r:
+                    seen_in[held] = r
+                    all_a *= chance[held]
+                    all_b *= 1 - chance[held]
+            rarely = 1 / max(1 - all_a - all_b, LEAST_CHANCE)
+        _add_scaled(own, rarely, area, n_a, last - first, min_batch, sums, counts)
 
 
 @njit(cache=True, nogil=True)
-def _add_scaled(own, area, n_a, whole, min_batch, sums, counts):
-    """Add W1 of a row, `own` times, as if the sizes were those of column 0.
-
-    A relabelling compares only the rows that it leaves with both sides, and those that few frames show are left so more
-    rarely. So in the relabellings a row weighs more, the fewer of them compare it: then it weighs in the floor what it
-    weighs in the truth (Horvitz and Thompson, J. Am. Stat. Assoc. 47, 1952).
-    """
-    true_size, compared = expected_w1(n_a[0], whole - n_a[0]), 0
-    for p in range(1, len(area)):
-        if n_a[p] >= min_batch and whole - n_a[p] >= min_batch:
-            compared += 1
+def _add_scaled(own, rarely, area, n_a, whole, min_batch, sums, counts):
+    """Add W1 of a row as if the sizes were those of column 0: `own` times to this, `rarely` as often to the others."""
+    true_size = expected_w1(n_a[0], whole - n_a[0])
     for p in range(len(area)):
         n_b = whole - n_a[p]
         if n_a[p] < min_batch or n_b < min_batch:
             continue
-        weight = own if p == 0 else own * (len(area) - 1) / compared
+        weight = own if p == 0 else own * rarely
         w1 = area[p] / (n_a[p] * n_b)
         if n_a[p] != n_a[0]:
             w1 *= true_size / expected_w1(n_a[p], n_b)

@@ -228,6 +228,22 @@ def deal_units(
     return np.stack(columns, axis=1)
 
 
+def chance_of_a(preferred: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
+    """How likely each unit is among those that are dealt to A: its odds, all multiplied by what gives their number.
+
+    Args:
+        preferred: log odds of the units.
+        number: of them that are dealt to A.
+    """
+    if not 0 < number < len(preferred):
+        return np.full(len(preferred), float(number > 0))
+    low, high = -preferred.max() - 40.0, -preferred.min() + 40.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 / (1 + np.exp(-preferred - middle))).sum() < number else (low, middle)
+    return np.asarray(1 / (1 + np.exp(-preferred - (low + high) / 2)))
+
+
 def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], units_a: int, *, paired: bool) -> Any:
     """Which contexts of a class count for A: of the units that hold the class, A keeps as many as it has.
 
@@ -251,7 +267,7 @@ def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], uni
 
 def compare_class(
     performance: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], alike: list[np.ndarray[Any, Any]],
-    order: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
+    order: np.ndarray[Any, Any], odds: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Algorithm 1 for one class, as it is and for every deal.
 
@@ -260,6 +276,7 @@ def compare_class(
         unit: of each context, those of B behind those of A.
         alike: of each context those that are like it.
         order: as `deal_units` makes it.
+        odds: of the units, from `add_odds`.
         units_a: of A.
         settings: "parameters" of result.json.
 
@@ -267,6 +284,8 @@ def compare_class(
         "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts.
     """
     label = labels_of_class(order, unit, units_a, paired=settings["paired"])
+    held = np.unique(unit)
+    of_a = chance_of_a((odds[0] / np.maximum(odds[1], 1))[held], int((held < units_a).sum()))
     total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
     w1, overlap, least = [], np.zeros(len(unit), bool), settings["min_batch_size"]
     for context, found_near in enumerate(alike):
@@ -283,9 +302,10 @@ def compare_class(
         w1.append(float(found[0]))
         overlap[near] = True
         size = expected_w1(size_a[counts], size_b[counts])
-        # A context that few deals compare weighs more in these.
-        weight = np.full(counts.sum(), (len(counts) - 1) / max(counts[1:].sum(), 1))
-        weight[0] = 1
+        # A context that is rarely left with both sides weighs more in the deals that leave it so.
+        near_units = np.searchsorted(held, np.unique(unit[near]))
+        chance = 1.0 if settings["paired"] else 1 - np.prod(of_a[near_units]) - np.prod(1 - of_a[near_units])
+        weight = np.where(np.arange(len(counts)) > 0, 1 / max(chance, 1e-6), 1.0)[counts]
         total[counts] += weight * found[counts] * size[0] / size
         count[counts] += weight
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -336,7 +356,9 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     in_overlap: dict[bool, list[Any]] = {True: [], False: []}
     weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
     for class_id, rows in rows_of.items():
-        found = compare_class(table["performance"][rows], unit[rows], alike[class_id], order, units[0], settings)
+        found = compare_class(
+            table["performance"][rows], unit[rows], alike[class_id], order, odds, units[0], settings
+        )
         of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
         classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found["dealt"])
         every_w1 += w1

@@ -38,23 +38,21 @@ def _mean_w1(frames: FrameSet, performance, frames_of_a, frames_of_b, method) ->
     return float(w1.sum()), len(w1)
 
 
-def _relabelled_w1(frames: FrameSet, performance, labels, number, method) -> tuple[float, float]:
+def _relabelled_w1(frames: FrameSet, performance, labels, number, chance, method) -> tuple[float, float]:
     """Sum and weight of W1 under a relabelling, context by context of what truly is A's."""
     truth, label = labels[:, 0], labels[:, number]
     of_frame, patches = frames.objects.frame, [naive_patch(frames, row, method) for row in range(len(performance))]
     total, count = 0.0, 0.0
     for row in np.flatnonzero(truth[of_frame]):
         near = np.flatnonzero([naive_similar(patches[row], other, method) for other in patches])
-        both = [
-            min(np.sum(each[of_frame[near]] == side) for side in (0, 1)) >= max(method.min_batch_size, 1)
-            for each in labels.T
-        ]
+        around = np.unique(of_frame[near])
+        compared = 1 - np.prod(chance[around]) - np.prod(1 - chance[around])
         sides = [[near[side[of_frame[near]] == 1], near[side[of_frame[near]] == 0]] for side in (truth, label)]
         if len(near) == 0 or min(len(each) for side in sides for each in side) < method.min_batch_size:
             continue
         w1 = wasserstein_distance(*(performance[each] for each in sides[1]))
         sizes = [expected_w1(*(float(len(each)) for each in side)) for side in sides]
-        weight = (len(both) - 1) / sum(both[1:]) if number else 1
+        weight = 1 / compared if number else 1
         total += weight * w1 * sizes[0] / sizes[1]
         count += weight
     return total, count
@@ -77,10 +75,11 @@ def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first
     labels[:, 0] = np.arange(len(frames)) < first
     weights = random.integers(0, 3, (len(frames), 3)).astype(np.uint8)
     weights[:, 0] = 1
+    chance = random.uniform(0.1, 0.9, len(frames))
     a, b = _split(frames, performance, first, method)
-    _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights))
+    _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights, chance=chance))
     for p in range(labels.shape[1]):
-        total, count = _relabelled_w1(frames, performance, labels, p, method)
+        total, count = _relabelled_w1(frames, performance, labels, p, chance, method)
         np.testing.assert_allclose(resampled.label_sum[p], total, atol=1e-9)
         assert resampled.label_count[p] == pytest.approx(count)
     for d in range(weights.shape[1]):

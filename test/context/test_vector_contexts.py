@@ -45,6 +45,15 @@ def naive(a, b, metric, labels=None, weights=None):
     return np.array(w1), np.array(own), overlap
 
 
+def compared_chance(a, b):
+    """How likely chance leaves each context of A with both sides, all units being equally likely to count for A."""
+    points, unit = np.concatenate([a.context, b.context]), np.concatenate([a.unit, b.unit + a.unit_count])
+    held = np.unique(unit)
+    of_a = np.sum(held < a.unit_count) / len(held)
+    near = (np.unique(unit[np.abs(points - own).max(1) <= 1.0]) for own in a.context)
+    return np.array([1 - of_a ** len(units) - (1 - of_a) ** len(units) for units in near])
+
+
 @given(st.integers(0, 10_000), st.integers(1, 25), st.integers(1, 25))
 @settings(max_examples=40, deadline=None)
 def test_points_are_compared_as_loops_compare_them(seed, count_a, count_b):
@@ -71,7 +80,7 @@ def test_relabelled_and_redrawn_units_are_compared_as_loops_compare_them():
     for metric, (_, found) in enumerate(compare_points(a, b, resamples)):
         labels, weights = found.label_means(), found.weight_means()
         dealt = np.stack([naive(a, b, metric, labels=held.labels[:, tried])[0] for tried in range(21)])
-        rarely = 20 / np.maximum((~np.isnan(dealt[1:])).sum(0), 1)
+        rarely = 1 / np.maximum(compared_chance(a, b), 1e-6)
         for tried in range(21):
             known = ~np.isnan(dealt[tried])
             weight = rarely[known] if tried else np.ones(known.sum())

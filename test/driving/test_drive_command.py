@@ -1,8 +1,10 @@
 """`simjudge drive`: what it prints and writes, what it refuses, what Ctrl-C leaves."""
 
+import contextlib
 import json
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -11,6 +13,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
+from mcap.exceptions import EndOfFile, McapError
+from mcap.records import Channel, Message
+from mcap.stream_reader import StreamReader
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
@@ -66,12 +71,28 @@ def test_a_drive_that_does_not_finish_is_a_failure_unless_it_was_asked_for(tmp_p
         assert ended.exit_code == code
 
 
-def wait_for_first_chunk(folder, process, timeout=180):
-    """Wait until a recording under way in `folder` holds messages, however slowly the engine starts."""
+def topics_recorded(path):
+    """Topics of the messages that stand in a recording under way, which ends in the middle of something."""
+    found = set()
+    with path.open("rb") as stream, contextlib.suppress(EndOfFile, McapError, struct.error):
+        channels = {}
+        for record in StreamReader(stream).records:
+            if isinstance(record, Channel):
+                channels[record.id] = record.topic
+            elif isinstance(record, Message):
+                found.add(channels[record.channel_id])
+    return found
+
+
+def wait_for_first_frame(folder, process, timeout=180):
+    """Wait until a recording under way in `folder` holds a labelled frame, however slowly the engine draws."""
     end = time.monotonic() + timeout
-    while not any(path.stat().st_size > 10_000 for path in folder.glob(".recording.*/**/*.mcap")):
+    while not any(
+        all(any(word in topic for topic in topics_recorded(path)) for word in ("image", "ground_truth"))
+        for path in folder.glob(".recording.*/**/*.mcap")
+    ):
         assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < end, "nothing was recorded"
+        assert time.monotonic() < end, "no frame was recorded"
         time.sleep(0.05)
 
 
@@ -83,7 +104,7 @@ def test_ctrl_c_keeps_what_was_driven(tmp_path):
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert "50 Hz" in process.stderr.readline()
-    wait_for_first_chunk(tmp_path, process)
+    wait_for_first_frame(tmp_path, process)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said

@@ -50,11 +50,11 @@ def started(graph, **parameters):
     return node
 
 
-def slow_detector(folder):
+def slow_detector(folder, colours=30):
     """A detector of very many colours."""
     path = folder / "slow.yaml"
     each = "{name: red, hue: [345, 15], saturation: [0.5, 1], value: [0.5, 1], closing: 25}"
-    path.write_text("classes:\n" + "".join(f"  {number}: {each}\n" for number in range(30)))
+    path.write_text("classes:\n" + "".join(f"  {number}: {each}\n" for number in range(colours)))
     return path
 
 
@@ -178,9 +178,10 @@ def test_a_slow_detector_makes_images_wait_and_loses_none(graph, detections, dia
 
 @pytest.mark.long
 def test_images_that_still_wait_at_the_end_are_worked_on_or_counted(graph, detections, tmp_path):
-    node = started(graph, model=slow_detector(tmp_path), every_frame=True)
+    node = started(graph, model=slow_detector(tmp_path, colours=300), every_frame=True)
     source = graph.start(SOURCE, count=200, rate=100.0)
     graph.wait_for(source, "all published")
+    assert graph.until(lambda: len(detections) > 0), graph.output(node)
     code = graph.stop(node)
     graph.until(lambda: False, timeout=0.5)
     seen = [m.header.stamp.sec for m in detections]

@@ -166,8 +166,8 @@ def fit_lidar(
         sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
     parts = [_split(side, settings) for side in sides]
     kept = None if folder is None else folder / TRIED
-    fitted = _Objective(parts[0][0], parts[1][0], settings, kept, _origin(a, b, settings), log)
-    held_out = _Objective(parts[0][1], parts[1][1], settings, None, "", log)
+    fitted = _LidarObjective(parts[0][0], parts[1][0], settings, kept, _origin(a, b, settings), log)
+    held_out = _LidarObjective(parts[0][1], parts[1][1], settings, None, "", log)
     with progress("estimating the lidar"):
         statistics, estimates = _estimates(fitted.a, fitted.b)
     start = estimates[0]
@@ -191,7 +191,7 @@ def fit_lidar(
     return done
 
 
-class _Objective:
+class _LidarObjective:
     """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known."""
 
     def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str, log: Log
@@ -300,7 +300,7 @@ def _bounded(numbers: FloatArray) -> FloatArray:
     return np.clip(numbers, 0.0, _MOST)
 
 
-def _better(objective: _Objective, one: FloatArray, other: FloatArray) -> bool:
+def _better(objective: _LidarObjective, one: FloatArray, other: FloatArray) -> bool:
     """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
     if np.array_equal(one, other):
         return False
@@ -308,7 +308,7 @@ def _better(objective: _Objective, one: FloatArray, other: FloatArray) -> bool:
     return bool(gain.mean() > student.ppf(0.95, _REDRAWN - 1) * gain.std(ddof=1) / np.sqrt(_REDRAWN))
 
 
-def _parameters(objective: _Objective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
+def _parameters(objective: _LidarObjective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
     """Each number with an interval: as wide as groups of clouds differ, and as the search moved."""
     groups = np.stack(estimates[1:])
     count = len(groups)

@@ -6,7 +6,7 @@ All of them are poses of the optical frame in the world, and the same ones for t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -265,25 +265,31 @@ class FilePoses:
     """A camera on a body whose poses are given, one for each frame.
 
     During an exposure the body goes on towards its next pose, unless that pose is too far away in time or a jump.
+    Where the file says which placement of the scene each pose sees, the camera stands still for each frame.
 
     Attributes:
         body: poses of the body in the world.
         mount: the optical frame in the body.
         rows: rows of the poses, one for each frame.
+        scene_seeds: the scene's seed of each frame; empty where the file gives none.
     """
 
     body: Trajectory
     mount: Pose
     rows: Sequence[int]
+    scene_seeds: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, body: Trajectory, mount: Pose, count: int | None = None) -> FilePoses:
+    def of(
+        cls, body: Trajectory, mount: Pose, count: int | None = None, seeds: Mapping[int, int] | None = None
+    ) -> FilePoses:
         """Frames at all poses, or at some of them, evenly chosen.
 
         Args:
             body: poses of the body in the world.
             mount: the optical frame in the body.
             count: number of frames; None for one at each pose.
+            seeds: the scene's seed of each pose by its stamp, nanoseconds; None or empty where a file gives none.
 
         Raises:
             UsageError: there are fewer poses than frames.
@@ -292,7 +298,7 @@ class FilePoses:
         if count is not None and not 1 <= count <= poses:
             raise UsageError(f"{body.name}: {count} frames of {poses} poses; 1 to {poses} can be had")
         rows = np.rint(np.linspace(0, poses - 1, poses if count is None else count)).astype(int).tolist()
-        return cls(body, mount, rows)
+        return cls(body, mount, rows, tuple(seeds[int(body.stamp[row])] for row in rows) if seeds else ())
 
     @cached_property
     def stamp(self) -> Sequence[int]:
@@ -318,12 +324,12 @@ class FilePoses:
             return [self.body.pose(row) @ self.mount] * len(stamps)
         return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
 
-    def path(self) -> Trajectory:
-        """The poses that were given."""
-        return self.body
+    def path(self) -> Trajectory | None:
+        """The poses that were given; None where each sees a placement of its own."""
+        return None if self.scene_seeds else self.body
 
     def _moves_on(self, first: int, last: int) -> bool:
-        if first == last or len(self.body) < 2:
+        if first == last or len(self.body) < 2 or self.scene_seeds:
             return False
         path = TrajectoryInterpolator(self.body)
         return bool(path.covers([last])[0] and not path.in_gap([last])[0] and not len(path.jumps(first, last)))

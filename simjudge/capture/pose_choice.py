@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simjudge.capture.camera_poses import MOST_FRAMES, CameraPoses, CoursePoses, FilePoses, RandomPoses
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.pose_text import SUFFIXES, read_pose_text
+from simjudge.data.pose_text import SUFFIXES, read_pose_text, read_scene_seeds
 from simjudge.geometry.poses import Pose
 from simjudge.scene.ground import Ground
 from simjudge.scene.read import read_scene
@@ -58,4 +58,4 @@ def choose_camera_poses(
     if not path.is_file() or path.suffix not in SUFFIXES:
         raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")
     trajectory, lost = read_pose_text(path)
-    return FilePoses.of(trajectory, mount, count), lost
+    return FilePoses.of(trajectory, mount, count, read_scene_seeds(path)), lost

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simjudge.capture.camera_path import DEFAULT_CAR, camera_mount
-from simjudge.capture.camera_poses import MOST_FRAMES, CarriedPoses
+from simjudge.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses
 from simjudge.capture.frame_store import FrameStore
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.pose_choice import choose_camera_poses
@@ -20,6 +20,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
@@ -128,8 +129,12 @@ def render(  # noqa: PLR0913 - the options of the command
     camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
     if scenes is not None and not 1 <= scenes <= MOST_FRAMES:
         raise UsageError(f"--scenes {scenes}: must be 1 to {MOST_FRAMES}")
+    seeds = camera_poses.scene_seeds if isinstance(camera_poses, FilePoses) else ()
+    if seeds and scenes is not None:
+        raise UsageError(f"--scenes {scenes}: {poses} says the placement of each pose itself (column {SCENE_SEED})")
     if scenes is None:
-        scenes = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
+        by_chance = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
+        scenes = len(set(seeds)) or by_chance
     specs = () if sensors is None else read_sensors(sensors)
     if specs and not target.suffix:
         raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
@@ -137,8 +142,9 @@ def render(  # noqa: PLR0913 - the options of the command
     check_rendered_sensors(specs, camera_poses, car)
     labelling = Labelling(min_size, min_visible)
     plan = RenderPlan(
-        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images
-    )
+        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images,
+        scene_seeds=seeds,
+    )  # fmt: skip
     return render_plans(
         _plans(plan, cameras),
         target,

@@ -8,6 +8,7 @@ nanosecond.
 from __future__ import annotations
 
 import csv
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 
 SUFFIXES = (".txt", ".tum", ".csv")
+SCENE_SEED = "scene_seed"
+"""Column of a CSV table: the seed of the scene's placement that a pose sees."""
 _COLUMNS = ("stamp", "x", "y", "z", "qx", "qy", "qz", "qw")
 _OTHER_NAMES = {"timestamp": "stamp", "time": "stamp", "t": "stamp", "tx": "x", "ty": "y", "tz": "z"}
 _LATEST = Decimal(2**33)
@@ -63,6 +66,36 @@ def read_pose_text(path: str | Path) -> tuple[Trajectory, Losses]:
     table = np.array(numbers, np.float64)
     blank = Trajectory(str(path), "", "", np.array(stamps, np.int64), table[:, :3], table[:, 3:])
     return clean_trajectory(blank, lambda index: f"{path}, line {lines[index]}", losses), losses
+
+
+def read_scene_seeds(path: str | Path) -> dict[int, int]:
+    """Read the column `scene_seed` of a CSV table of poses: the seed of the scene's placement that each pose sees.
+
+    Args:
+        path: TUM rows or a CSV table.
+
+    Returns:
+        Seeds by stamp, nanoseconds; none where no column has this name.
+
+    Raises:
+        SimjudgeError: the file cannot be read, or a seed is not an integer from 0 on.
+    """
+    path = Path(path)
+    (_, head), *rows = _rows(path) or [(0, [])]
+    names = [_OTHER_NAMES.get(cell.lower(), cell.lower()) for cell in head]
+    if SCENE_SEED not in names or "stamp" not in names:
+        return {}
+    stamp, seed = names.index("stamp"), names.index(SCENE_SEED)
+    seeds = {}
+    for line, row in rows:
+        where = f"{path}, line {line}"
+        text = row[seed] if seed < len(row) else ""
+        if not (text.isascii() and text.isdigit()):
+            raise SimjudgeError(f"{where}: {SCENE_SEED} {text[:20]!r} is not an integer from 0 on")
+        # The trajectory's reader counts rows without a stamp.
+        with suppress(InvalidOperation, IndexError, ValueError, OverflowError):
+            seeds[_nanoseconds(row[stamp], where)] = int(text)
+    return seeds
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.pose_text import read_pose_text
+from simjudge.data.pose_text import read_pose_text, read_scene_seeds
 
 HALF = math.sqrt(0.5)
 TUM = """# timestamp tx ty tz qx qy qz qw
@@ -91,3 +91,19 @@ def test_a_table_of_nothing_but_the_sign_of_a_comment(tmp_path):
     (tmp_path / "x.csv").write_text("#")
     with pytest.raises(SimjudgeError, match="line 1: names no column stamp"):
         read_pose_text(tmp_path / "x.csv")
+
+
+def test_seeds_of_the_scene_by_stamp(tmp_path):
+    path = tmp_path / "poses.csv"
+    path.write_text("scene_seed,t,x,y,z,qx,qy,qz,qw\n7,2.5,0,0,0,0,0,0,1\n3,1,0,0,0,0,0,0,1\n3,word,0,0,0,0,0,0,1\n")
+    assert read_scene_seeds(path) == {2_500_000_000: 7, 1_000_000_000: 3}
+    path.write_text("1,2,3,4,0,0,0,1\n2,3,3,4,0,0,0,1\n")
+    assert read_scene_seeds(path) == {}
+
+
+@pytest.mark.parametrize("seed", ["", "-1", "1.5", "²"])
+def test_a_seed_that_is_no_number_names_its_line(tmp_path, seed):
+    path = tmp_path / "poses.csv"
+    path.write_text(f"stamp,x,y,z,qx,qy,qz,qw,scene_seed\n1,0,0,0,0,0,0,1,{seed}\n")
+    with pytest.raises(SimjudgeError, match=r"poses\.csv, line 2: scene_seed .* is not an integer from 0 on"):
+        read_scene_seeds(path)

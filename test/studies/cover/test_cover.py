@@ -83,20 +83,41 @@ def test_files_of_the_folder(covered):
     assert sum(told["uncovered"].values()) == round((1 - found.curve.resembled[-1]) * found.contexts)
 
 
-def test_the_poses_render_the_same_pictures_again(covered, place, tmp_path):
+def test_the_poses_render_the_same_labels_again(covered, place, tmp_path):
     found, out = covered
     with (out / "poses.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert sorted(int(row["rank"]) for row in rows) == list(range(1, found.count + 1))
-    seed = rows[0]["scene_seed"]
-    first = [row for row in rows if row["scene_seed"] == seed]
-    poses = tmp_path / "poses.csv"
-    poses.write_text("stamp,x,y,z,qx,qy,qz,qw\n" + "\n".join(",".join(list(row.values())[:8]) for row in first) + "\n")
-    sj.render(place / "tiny.yaml", tmp_path / "again", camera=place / "camera.yaml", poses=poses, mount="optical",
-              seed=int(seed), min_size=3.0)  # fmt: skip
+    sj.render(place / "tiny.yaml", tmp_path / "again", camera=place / "camera.yaml", poses=out / "poses.csv",
+              mount="optical", min_size=3.0)  # fmt: skip
     again, pictures = sj.read(tmp_path / "again"), sj.read(out / "pictures")
-    count = np.count_nonzero(pictures.objects.frame < len(first))
-    assert np.array_equal(again.objects.box, pictures.objects.box[:count])
+    assert np.array_equal(again.objects.frame, pictures.objects.frame)
+    assert np.array_equal(again.objects.box, pictures.objects.box)
+    with pytest.raises(UsageError, match="column scene_seed"):
+        sj.render(place / "tiny.yaml", tmp_path / "other", camera=place / "camera.yaml", poses=out / "poses.csv",
+                  mount="optical", scenes=2)  # fmt: skip
+
+
+def test_each_pose_sees_the_placement_of_its_seed(covered, place, tmp_path):
+    rows = (covered[1] / "poses.csv").read_text().splitlines()[1:3]
+    head, poses = "stamp,x,y,z,qx,qy,qz,qw", [",".join(row.split(",")[1:8]) for row in rows]
+    given = tmp_path / "given.csv"
+    turns = [(seed, pose) for pose in poses for seed in (3, 5)]
+    given.write_text(
+        "\n".join([f"{head},scene_seed", *(f"{n},{pose},{seed}" for n, (seed, pose) in enumerate(turns, 1))])
+    )
+    alone = tmp_path / "alone.csv"
+    alone.write_text("\n".join([head, *(f"{10 * n},{pose}" for n, pose in enumerate(poses, 1))]))
+    how = {"camera": place / "camera.yaml", "mount": "optical", "min_size": 3.0}
+    sj.render(place / "tiny.yaml", tmp_path / "set", poses=given, **how)
+    together = sj.read(tmp_path / "set")
+    boxes = [together.objects.box[together.objects.frame == frame].tolist() for frame in range(4)]
+    for turn, seed in enumerate((3, 5)):
+        sj.render(place / "tiny.yaml", tmp_path / str(seed), poses=alone, seed=seed, **how)
+        single = sj.read(tmp_path / str(seed))
+        for frame in range(2):
+            assert boxes[2 * frame + turn] == single.objects.box[single.objects.frame == frame].tolist()
+    assert boxes[0] != boxes[1]
 
 
 def test_what_b_covers_is_not_covered_again(covered, place, tmp_path):

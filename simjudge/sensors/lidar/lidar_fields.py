@@ -165,6 +165,10 @@ class LidarFields(SensorFields):
     def _check_lidar(self) -> LidarFields:
         if self.rings is not None and self.elevation is not None:
             raise conflict("stands beside elevation; remove one of the two", "rings")
+        if self.elevation is not None and not self.elevation:
+            raise conflict("a list that is not empty is needed; leave it out for one level ring", "elevation")
+        if self.filters:
+            raise conflict("lidars take no filters; their own fields noise, threshold and intensity do that", "filters")
         rings = self.degrees()
         if list(rings) != sorted(set(rings)):
             raise conflict("the lowest ring comes first, and no two are the same", "elevation")
@@ -181,6 +185,8 @@ class LidarFields(SensorFields):
         rays = self.columns * len(rings) * (2 * self.samples - 1) ** 2
         if rays > _MOST_RAYS:
             raise conflict(f"{rays / 1e6:.0f} million rays a turn are over {_MOST_RAYS / 1e6:.0f} million", "columns")
+        if self.window == 0 and any(self.ring_delay):
+            raise conflict("window 0 fires all beams at once; remove one of the two", "ring_delay")
         step = self.turn_seconds() / self.columns
         if self.ring_delay and self.turn_seconds() and max(self.ring_delay) * 1e-6 > step * (1 + 1e-9):
             next_column = f"{step * 1e6:.2f} microseconds, when the next column does"

@@ -162,13 +162,20 @@ class LidarFields(SensorFields):
     """Whether points are moved into the sensor's frame at the scan's stamp."""
 
     @model_validator(mode="after")
-    def _check_lidar(self) -> LidarFields:
-        if self.rings is not None and self.elevation is not None:
-            raise conflict("stands beside elevation; remove one of the two", "rings")
+    def _check_unused(self) -> LidarFields:
+        """Refuse what would have no effect."""
         if self.elevation is not None and not self.elevation:
             raise conflict("a list that is not empty is needed; leave it out for one level ring", "elevation")
         if self.filters:
             raise conflict("lidars take no filters; their own fields noise, threshold and intensity do that", "filters")
+        if self.window == 0 and any(self.ring_delay):
+            raise conflict("window 0 fires all beams at once; remove one of the two", "ring_delay")
+        return self
+
+    @model_validator(mode="after")
+    def _check_lidar(self) -> LidarFields:
+        if self.rings is not None and self.elevation is not None:
+            raise conflict("stands beside elevation; remove one of the two", "rings")
         rings = self.degrees()
         if list(rings) != sorted(set(rings)):
             raise conflict("the lowest ring comes first, and no two are the same", "elevation")
@@ -185,8 +192,6 @@ class LidarFields(SensorFields):
         rays = self.columns * len(rings) * (2 * self.samples - 1) ** 2
         if rays > _MOST_RAYS:
             raise conflict(f"{rays / 1e6:.0f} million rays a turn are over {_MOST_RAYS / 1e6:.0f} million", "columns")
-        if self.window == 0 and any(self.ring_delay):
-            raise conflict("window 0 fires all beams at once; remove one of the two", "ring_delay")
         step = self.turn_seconds() / self.columns
         if self.ring_delay and self.turn_seconds() and max(self.ring_delay) * 1e-6 > step * (1 + 1e-9):
             next_column = f"{step * 1e6:.2f} microseconds, when the next column does"

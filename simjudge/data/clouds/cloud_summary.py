@@ -50,7 +50,7 @@ class CloudSummary:
             self._losses.add("clouds that cannot be used", str(error))
             return
         if stamp != NO_STAMP:
-            if self._stamps and stamp <= self._stamps[-1]:
+            if self._stamps and stamp <= self._stamps[-1] and (stamp or self._stamps[-1]):
                 self._losses.add(_LATE, where)
             self._stamps.append(stamp)
         fields = ", ".join(_field(table.dtype, name) for name in table.dtype.names or ())
@@ -87,6 +87,8 @@ class CloudSummary:
             f"{self.name}: times cannot be used in {count} of {number} clouds: {trouble}"
             for trouble, count in self._troubles.items()
         ]
+        if len(self._stamps) > 1 and not any(self._stamps):
+            lines.append(f"{self.name}: no stamps in its headers; record it with stamps")
         if self._unordered:
             lines.append(f"{self.name}: {self._unordered} {LATE_POINTS}")
         return lines

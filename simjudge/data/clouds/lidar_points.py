@@ -81,7 +81,7 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
         The points with a return.
 
     Raises:
-        SimjudgeError: x, y or z is missing or no number, rings are no whole numbers, or a time is none.
+        SimjudgeError: x, y or z is missing or no number, or rings are no whole numbers.
     """
     names = table.dtype.names or ()
     missing = [name for name in "xyz" if name not in names]
@@ -92,9 +92,10 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
     if several:
         raise SimjudgeError(f"{where}: field {several[0]!r} has several numbers a point; a cloud needs one")
     stored = np.stack([table[name] for name in "xyz"], -1)
-    seen = np.isfinite(stored).all(1) & stored.any(1)
+    with np.errstate(invalid="ignore"):
+        seen = np.isfinite(stored).all(1) & stored.any(1)
     intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
-    seconds, earliest, trouble = _seconds(None if time is None else time[seen], where)
+    seconds, earliest, trouble = _seconds(None if time is None else time[seen])
     return LidarPoints(
         stored[seen], None if intensity is None else intensity[seen],
         None if ring is None else _whole(ring[seen], where), seconds, earliest, trouble, seen,
@@ -129,16 +130,15 @@ def _whole(ring: npt.NDArray[np.generic], where: str) -> IntArray:
     return ring.astype(np.int64)
 
 
-def _seconds(time: npt.NDArray[np.generic] | None, where: str) -> tuple[FloatArray | None, float, str]:
+def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, float, str]:
     """Times from the earliest, the earliest itself, and what is wrong with them."""
-    if time is None:
-        return None, 0.0, f"no time field ({', '.join(TIMES)})"
-    if not len(time):
-        return None, 0.0, "no point with a return"
-    numbers = time.astype(np.float64)
+    if time is None or not len(time):
+        return None, 0.0, f"no time field ({', '.join(TIMES)})" if time is None else "no point with a return"
+    with np.errstate(invalid="ignore"):
+        numbers = time.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
-        raise SimjudgeError(f"{where}: {int((~finite).sum())} points have a time that is no number; leave them out")
+        return None, 0.0, f"{int((~finite).sum())} points have a time that is no number"
     largest = float(np.max(np.abs(numbers)))
     is_whole = time.dtype.kind in "iu"
     scale = 1e-9 if is_whole else next((unit for least, unit in _SECONDS if largest >= least), 1.0)

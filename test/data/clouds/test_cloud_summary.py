@@ -1,5 +1,6 @@
 """`info` of clouds: what they hold, and what of them cannot be used."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,19 @@ def test_times_that_cannot_be_used_are_said(messages, tmp_path):
         "/points: times cannot be used in 1 of 5 clouds: all points have the same time",
         "/points: 1 points with a time before that of their ring's last point",
     ]
+
+
+def test_headers_without_stamps_are_said_once(tmp_path):
+    found = sj.info(record(tmp_path / "a.mcap", [message(0, cloud())] * 3))
+    assert not found.losses
+    assert found.notes == ["/points: no stamps in its headers; record it with stamps"]
+
+
+def test_numbers_of_another_byte_order_than_stated_are_no_warning(messages, tmp_path):
+    wrong = replace(message(START + 10**9, cloud(4000)), is_bigendian=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sj.info(record(tmp_path / "a.mcap", [*messages, wrong]))
 
 
 def test_big_endian_numbers_are_those_of_little_endian_ones(messages, tmp_path):

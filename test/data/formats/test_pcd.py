@@ -7,7 +7,7 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud
+from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
 from simjudge.data.formats.pcd.pcd_file import read_pcd, write_pcd
 from simjudge.data.sets import read_clouds, write_clouds
 
@@ -157,6 +157,16 @@ def test_a_folder_into_a_recording_and_back(tmp_path):
     held = read_clouds(tmp_path / "a.mcap")
     assert sorted(held.stamp.tolist()) == [-1, 1700000000_000000007, 1700000000_100000000]
     assert {cloud.viewpoint for cloud in held} == {NO_VIEWPOINT, (1, 2, 3, 0, 1, 0, 0)}
+
+
+def test_stamps_stay_and_boxes_are_counted(tmp_path):
+    """A cloud whose name says nothing of its stamp is called by it, as the format's page says."""
+    boxes = CloudBoxes(np.zeros(1, int), np.ones(1, int), np.ones(1, int), np.zeros((1, 3)),
+                       np.array([[0.0, 0, 0, 1]]), np.ones((1, 3)))  # fmt: skip
+    clouds = CloudSet("a", ["lidar"], np.array([1_700_000_000_000_000_007]), lambda _: Cloud(mixed(3)), boxes=boxes)
+    losses = write_clouds(clouds, tmp_path / "scans", "pcd")
+    assert losses.counts == {"boxes in space that PCD files have no place for": 1}
+    assert read_clouds(tmp_path / "scans").stamp.tolist() == [1_700_000_000_000_000_007]
 
 
 def test_what_a_recording_cannot_hold_is_counted(tmp_path):

@@ -50,11 +50,14 @@ def _write(clouds: CloudSet, path: Path) -> Losses:
 
     losses = Losses()
     names = list(clouds.cloud_name)
-    if len(set(names)) < len(names):
+    carried = all(_stamp(name) == stamp for name, stamp in zip(names, clouds.stamp.tolist(), strict=True))
+    if len(set(names)) < len(names) or not (carried or np.any(clouds.stamp == NO_STAMP)):
         names = [stamp_to_name(stamp) for stamp in clouds.stamp.tolist()]
     with atomic_folder(path) as folder:
         files = [folder / f"{stem}{_SUFFIX}" for stem in file_stems(names)]
         write_cloud_files(clouds, files, pcd_content, losses)
+    if clouds.boxes is not None and len(clouds.boxes):
+        losses.add("boxes in space that PCD files have no place for", clouds.name, len(clouds.boxes))
     if clouds.predictions is not None:
         losses.add("cuboids that PCD files have no place for", clouds.name, len(clouds.predictions))
     return losses

@@ -390,8 +390,8 @@ def _plain_camera(path: Path) -> Camera:
     doubt = calibration.doubt()
     if doubt and doubt.wrong:
         raise SimjudgeError(
-            f"{path}: {doubt.message}; write a camera's file with calibration: {path.name} and the true"
-            " calibration_size: [width, height]"
+            f"{path}: {doubt.message}; write a camera's file with calibration: {path.name}, the true"
+            " calibration_size: [width, height], and rate: 30"
         )
     return Camera(calibration.name, path, lens_from_calibration(calibration), steps=(), rate=_PLAIN_RATE, lag=0.0)
 

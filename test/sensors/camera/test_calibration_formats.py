@@ -91,7 +91,7 @@ def test_of_several_cameras_one_is_named(tmp_path):
 
 def test_a_centre_of_another_size_is_said_and_mended_only_if_asked_to(tmp_path):
     ros(tmp_path / "c.yaml", size=(1280, 720))
-    with pytest.raises(SimjudgeError, match=r"suits images of 640x480; .* true calibration_size"):
+    with pytest.raises(SimjudgeError, match=r"suits images of 640x480; .* true calibration_size.* rate: 30"):
         read_camera(tmp_path / "c.yaml")
     (tmp_path / "mine.yaml").write_text("calibration: c.yaml\nrate: 10\n")
     with pytest.raises(SimjudgeError, match=r"mine\.yaml:1: calibration: .*calibration_size"):

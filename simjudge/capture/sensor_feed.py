@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.capture.scanning import CapturedScan, LidarCapture
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.core.text import nearest_name
+from simjudge.core.text import near_name
 from simjudge.engines.contract import BodyMotion, Poses, SensedWorld
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sensors.inertial.encoders import WheelEncoders, WheelMotion
@@ -71,6 +71,9 @@ class SensorBatch:
         """Whether a lidar's scan is among them."""
         return any(isinstance(event.reading, CapturedScan) for event in self.events)
 
+
+_MOST_BODIES = 8
+"""Bodies that a message names."""
 
 _Sample = tuple[int, Sequence[float], Sequence[float], Sequence[float] | FloatArray, Sequence[float] | FloatArray]
 """A row of `Motion`: stamp, position, orientation, velocity, angular velocity."""
@@ -137,15 +140,23 @@ class SensorFeed:
 def _reader(engine: SensedWorld, spec: SensorSpec, seed: int, start: int) -> _SensorReader:
     if spec.source != "simjudge":
         raise UsageError(f"sensor {spec.name}: source {spec.source}: engine {engine.name} computes it only by simjudge")
-    known = (CAR, *engine.poses())
+    known = {CAR, *engine.poses()}
     if spec.body not in known:
-        lacks = f"there is no body {spec.body!r} that moves{nearest_name(spec.body, known)}"
+        near = near_name(spec.body, known) or _some_bodies(known)
+        lacks = f"there is no body {spec.body!r} that moves{near}"
         raise UsageError(f"sensor {spec.name}: {lacks}")
     if isinstance(spec, LidarSpec):
         return _LidarReader(engine, spec, seed, start)
     if isinstance(spec, EncodersSpec):
         return _EncoderReader(engine, spec, seed, start)
     return _MotionReader(engine, spec, seed, start)
+
+
+def _some_bodies(known: set[str]) -> str:
+    """The end of a message that names bodies: the car and its parts first, and not every cone."""
+    names = sorted(known, key=lambda name: (name.split("/")[0] != CAR, name))
+    more = f" and {len(names) - _MOST_BODIES} more" if len(names) > _MOST_BODIES else ""
+    return f"; there are {', '.join(names[:_MOST_BODIES])}{more}"
 
 
 class _Held:

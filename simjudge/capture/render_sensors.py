@@ -100,11 +100,13 @@ class RenderedSensors:
         if self._readings is not None:
             yield from self._readings.of(index)
         for spec in self._lidars:
-            capture = LidarCapture(engine, spec.model(), self._plan.seed)
+            capture = LidarCapture(engine, spec.model(), self._plan.seed, spec.filters)
             times = _turn_times(round(spec.window * SECOND))
             start = (stamp - self._plan.poses.stamp[0]) / SECOND
             motion = scripted_motion(engine.scene, (times / SECOND).tolist(), start)
             scan = capture.capture(stamp, self._during_turn(spec, stamp, times, body), motion)
+            if scan is None:
+                continue
             for topic, _, message in self._maker.messages([SensorEvent(stamp, stamp, spec, scan)]):
                 yield f"/{topic}", message
 

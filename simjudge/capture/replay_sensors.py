@@ -108,7 +108,7 @@ class SensorReplay(ShortRepr):
     def _scans(self, engine: Engine, spec: LidarSpec, losses: Losses) -> Iterator[SensorEvent]:
         path = TrajectoryInterpolator(self.body, self.limits)
         window, lag = round(spec.window * SECOND), round(spec.lag * SECOND)
-        capture = LidarCapture(engine, spec.model(), self.seed)
+        capture = LidarCapture(engine, spec.model(), self.seed, spec.filters)
         for stamp in self._stamps(spec).tolist():
             steps = max(-(-window // _KEYFRAME), 1)
             times = np.unique(stamp - window + np.arange(steps + 1) * window // steps)
@@ -119,7 +119,8 @@ class SensorReplay(ShortRepr):
             seconds = ((times - stamp) / SECOND).tolist()
             motion = scripted_motion(engine.scene, seconds, (stamp - self.start) / SECOND)
             scan = capture.capture(stamp, Keyframes.build(seconds, poses), motion)
-            yield SensorEvent(stamp + lag, stamp, spec, scan)
+            if scan is not None:
+                yield SensorEvent(stamp + lag, stamp, spec, scan)
 
     def _stamps(self, spec: LidarSpec) -> IntArray:
         """Ends of turns: of the recording's clouds, else at the lidar's rate from the first pose on."""

@@ -15,9 +15,14 @@ from simjudge.engines.contract import STANDING, BodyMotion, Hits, SensedWorld
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
 from simjudge.scene.surfaces import thing_reflectance
+from simjudge.sensors.lidar.cloud_filters import CloudFilters
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.rays import turn_rays
 from simjudge.sensors.lidar.scan import RayHits, Scan, measure
+from simjudge.sensors.reading_filters import FilterStep
+
+_FILTERED = 1
+"""Ends the seed of a scan's filters, which draw other numbers than its noise."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,15 +77,18 @@ class LidarCapture:
         lidar: what measures.
     """
 
-    def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0) -> None:
+    def __init__(
+        self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
+    ) -> None:
         """Put a lidar before an engine.
 
         Args:
             engine: has the scene, and perhaps a car.
             lidar: what measures.
             seed: of the noise, 0 or more.
+            filters: what its clouds go through (`simjudge.sensors.lidar.cloud_filters`).
         """
-        self.engine, self.lidar, self._seed = engine, lidar, seed
+        self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
         # The row behind the last, index -1, is for rays that hit nothing.
         self._reflectance = np.array([*(thing_reflectance(thing) for thing in things), 0.0])
@@ -91,7 +99,7 @@ class LidarCapture:
         for thing in things:
             self._parts.setdefault(thing.instance, []).append(thing)
 
-    def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan:
+    def capture(self, stamp: int, sensor: Keyframes, motion: BodyMotion = STANDING) -> CapturedScan | None:
         """Make one scan.
 
         Args:
@@ -99,13 +107,20 @@ class LidarCapture:
             sensor: poses of the sensor's frame in the world during the turn, seconds from the stamp.
             motion: how bodies move meanwhile, on the same clock.
 
+        Returns:
+            The scan; None where a filter loses it.
+
         Raises:
             UsageError: the motion names something that cannot move.
         """
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
-        random = np.random.default_rng((self._seed, zlib.crc32(self.lidar.name.encode()), stamp))
-        scan = measure(self.lidar, self._reflected(hits, rays.direction), sensor, random)
+        seed = (self._seed, zlib.crc32(self.lidar.name.encode()), stamp)
+        filters = CloudFilters(self._filters, stamp, (*seed, _FILTERED))
+        reflected = self._reflected(hits, rays.direction)
+        scan = measure(self.lidar, reflected, sensor, np.random.default_rng(seed), filters)
+        if scan is None:
+            return None
         class_id, instance = self._class_id[scan.thing], self._instance[scan.thing]
         return CapturedScan(self.lidar, stamp, scan, class_id, instance, self._boxes(scan, sensor, motion))
 

@@ -273,7 +273,7 @@ class _LidarReader:
 
     def __init__(self, engine: SensedWorld, spec: LidarSpec, seed: int, start: int) -> None:
         self._engine, self._spec = engine, spec
-        self._capture = LidarCapture(engine, spec.model(), seed)
+        self._capture = LidarCapture(engine, spec.model(), seed, spec.filters)
         self._held = _Held(spec, start, spec.window)
         self._clock = ReadingClock(spec.rate, spec.window, start)
         self._window = round(spec.window * SECOND)
@@ -285,7 +285,9 @@ class _LidarReader:
             self._frames.append((time, self._engine.poses()))
         if due:
             for stamp in self._clock.due(time).tolist():
-                self._held.put_scan(self._scan(stamp))
+                scan = self._scan(stamp)
+                if scan is not None:
+                    self._held.put_scan(scan)
             self._forget(self._clock.next_stamp() - self._window)
 
     def next_time(self) -> int:
@@ -294,7 +296,7 @@ class _LidarReader:
     def take(self, now: int) -> list[SensorEvent]:
         return self._held.take(now)
 
-    def _scan(self, stamp: int) -> CapturedScan:
+    def _scan(self, stamp: int) -> CapturedScan | None:
         frames = [(time, poses) for time, poses in self._frames]
         times = [(time - stamp) / SECOND for time, _ in frames]
         names = tuple(frames[0][1])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +66,15 @@ class FilterStep:
         UsageError: there is no such filter, or it has other parameters.
     """
 
+    registry: ClassVar[FilterRegistry[Any]] = READING_FILTERS
+
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     stage: Stage = "filter"
 
     def __post_init__(self) -> None:
         """Check that the filter exists and has these parameters."""
-        READING_FILTERS.check(self.name, self.parameters)
+        self.registry.check(self.name, self.parameters)
 
 
 class FilterChain:

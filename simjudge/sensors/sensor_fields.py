@@ -16,7 +16,6 @@ from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, c
 from simjudge.geometry.mount_fields import MountFields, Position
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.reading_filters import (
-    READING_FILTERS,
     STAGES,
     FilterChain,
     FilterStep,
@@ -40,6 +39,14 @@ Positive = Annotated[float, Number(gt=0)]
 class FilterSteps(FieldType):
     """A sensor's filters: a list for the stage "filter", or a list for each of several stages."""
 
+    def __init__(self, kind: type[FilterStep] = FilterStep) -> None:
+        """Filters of one kind.
+
+        Args:
+            kind: of the steps: of readings, or of clouds.
+        """
+        self._kind = kind
+
     @property
     def needed(self) -> str:
         """The phrase."""
@@ -60,16 +67,16 @@ class FilterSteps(FieldType):
         return tuple(steps)
 
     def _step(self, value: Any, stage: Stage) -> FilterStep:
-        if isinstance(value, FilterStep):
+        if isinstance(value, self._kind):
             return value
         name, parameters = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise refusal(self.needed)
         try:
-            step = FilterStep(name, parameters, stage)
+            step = self._kind(name, parameters, stage)
         except UsageError as error:
             raise conflict(str(error)) from error
-        hints = typing.get_type_hints(READING_FILTERS.find(name))
+        hints = typing.get_type_hints(self._kind.registry.find(name))
         for parameter, given in parameters.items():
             if hints.get(parameter) is float and not is_number(given):
                 raise conflict(f"filter {name}: {parameter}: a number is needed{shown(given, numeric=True)}")
@@ -77,7 +84,7 @@ class FilterSteps(FieldType):
 
     def schema(self) -> JsonSchemaValue:
         """The filters of simjudge with their parameters; filters of one's own have any."""
-        tables = READING_FILTERS.tables()
+        tables = self._kind.registry.tables()
         names = [name for table in tables for name in table["required"]]
         own = {
             "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": {"not": {"enum": names}},

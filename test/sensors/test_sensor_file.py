@@ -185,7 +185,7 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: lidar, rate: 10, elevation: [91]}}", "a list of numbers from -90 to 90"),
         ("{a: {kind: lidar, rate: 10, elevation: [.nan]}}", "a finite number is needed"),
         ("{a: {kind: lidar, rate: 10, elevation: []}}", "elevation: a list that is not empty"),
-        ("{a: {kind: lidar, rate: 10, filters: [{quantize: {step: 0.01}}]}}", r"a\.filters: lidars take no filters"),
+        ("{a: {kind: lidar, rate: 10, filters: [{quantize: {step: 0.01}}]}}", r"a\.filters: no filter of clouds"),
         ("{a: {kind: lidar, rate: 10, window: 0, ring_delay: [5]}}", "ring_delay: window 0 fires all beams at once"),
         ("{a: {kind: lidar, rate: 10, range: [5, 5]}}", "nearest must be smaller"),
         ("{a: {kind: lidar, rate: 10, range: [0, -5]}}", r"a\.range: 2 numbers"),

@@ -19,12 +19,16 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from simjudge.core.documents import Fields
+from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, Number, NumberList, Vector, Whole, conflict
+from simjudge.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
 from simjudge.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
-from simjudge.sensors.sensor_fields import SensorFields
+from simjudge.sensors.reading_filters import STAGES, FilterStep
+from simjudge.sensors.sensor_fields import FilterSteps, SensorFields
 from simjudge.sensors.sensor_spec import SensorSpec
 
 _MOST_COLUMNS = 100_000
@@ -161,15 +165,30 @@ class LidarFields(SensorFields):
     deskew: bool = False
     """Whether points are moved into the sensor's frame at the scan's stamp."""
 
+    filters: Annotated[tuple[FilterStep, ...], FilterSteps(CloudFilterStep)] = ()
+    """What clouds go through: a list of filters by name, or one for each stage (generate, filter, access)."""
+
     @model_validator(mode="after")
     def _check_unused(self) -> LidarFields:
         """Refuse what would have no effect."""
         if self.elevation is not None and not self.elevation:
             raise conflict("a list that is not empty is needed; leave it out for one level ring", "elevation")
-        if self.filters:
-            raise conflict("lidars take no filters; their own fields noise, threshold and intensity do that", "filters")
         if self.window == 0 and any(self.ring_delay):
             raise conflict("window 0 fires all beams at once; remove one of the two", "ring_delay")
+        return self
+
+    @model_validator(mode="after")
+    def _check_filters(self) -> LidarFields:
+        """Run the filters on a cloud of two returns, so that parameters that make no sense are told now."""
+        if self.filters and self.source == "chrono":
+            raise conflict("Chrono's own lidar takes no filters; take source: simjudge", "filters")
+        one, row = np.ones(2), np.arange(2)
+        trial = MeasuredCloud("trial", 0, one, one, one, one, row, row, -one, row)
+        try:
+            for stage in STAGES:
+                CloudFilters(self.filters).run(trial, stage)
+        except (UsageError, ValueError, TypeError, ArithmeticError, AttributeError, IndexError) as error:
+            raise conflict(" ".join(str(error).split()), "filters") from error
         return self
 
     @model_validator(mode="after")

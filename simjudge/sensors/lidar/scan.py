@@ -5,7 +5,7 @@ Noise lies on what the device measures (range, azimuth, elevation, intensity); o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sensors.lidar.beams import Beams, lidar_beams, unit_directions
+from simjudge.sensors.lidar.cloud_filters import NO_FILTERS, CloudFilters, MeasuredCloud
 from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.returns import BeamReturns, beam_returns
 
@@ -70,7 +71,13 @@ class Scan(ShortRepr):
         return len(self.range)
 
 
-def measure(lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Generator) -> Scan:
+def measure(
+    lidar: Lidar,
+    hits: RayHits,
+    sensor: Keyframes,
+    random: np.random.Generator,
+    filters: CloudFilters = NO_FILTERS,
+) -> Scan | None:
     """Make a scan of what the rays of one turn hit.
 
     Args:
@@ -78,10 +85,14 @@ def measure(lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Ge
         hits: of the rays of `simjudge.sensors.lidar.rays.turn_rays`, in their order.
         sensor: poses of the sensor's frame, seconds from the stamp; used where the lidar deskews.
         random: makes the noise. The same numbers are drawn whatever was hit.
+        filters: what the cloud goes through.
 
     Returns:
-        The points. Beams that hit nothing between the lidar's nearest and farthest range, or from which too little
-        light comes back, have none.
+        The points; None where a filter loses the whole cloud. Beams that hit nothing between the lidar's nearest and
+        farthest range, or from which too little light comes back, have none.
+
+    Raises:
+        UsageError: a filter's parameter makes no sense.
     """
     beams = lidar_beams(lidar)
     ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)
@@ -96,19 +107,36 @@ def measure(lidar: Lidar, hits: RayHits, sensor: Keyframes, random: np.random.Ge
     seen = np.isfinite(returns.range)
     if lidar.noise.drop_out:
         seen &= random.random(seen.shape) >= lidar.noise.drop_out
-    row = np.nonzero(seen)[0]
-    true_range, sample = returns.range[seen], returns.sample[seen]
-    thing = hits.thing.reshape(len(beams), -1)[row, sample]
-    range_, azimuth, elevation = _noisy(lidar, beams, returns, seen, random)
-    intensity = _reported(lidar, returns.intensity, true_range, seen, random)
-    points = unit_directions(azimuth, elevation) * range_[:, None]
-    true_points = unit_directions(beams.azimuth[row], beams.elevation[row]) * true_range[:, None]
-    time = beams.time[row] - lidar.window
+    truth = _exact_cloud(lidar, beams, returns, seen, filters.stamp)
+    cloud = filters.run(truth, "generate")
+    cloud = None if cloud is None else filters.run(_noisy(lidar, cloud, seen, random), "filter")
+    cloud = None if cloud is None else filters.run(cloud, "access")
+    if cloud is None:
+        return None
+    exact = truth.take(cloud.row)
+    points = unit_directions(cloud.azimuth, cloud.elevation) * cloud.range[:, None]
+    true_points = unit_directions(exact.azimuth, exact.elevation) * exact.range[:, None]
     if lidar.deskew:
-        points, true_points = (deskewed(each, time, sensor) for each in (points, true_points))
+        points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
+    thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
-        points, intensity, beams.ring[row], beams.column[row], time, range_, azimuth, elevation, true_points,
-        thing, len(beams),
+        points, cloud.intensity, cloud.ring, cloud.column, cloud.time, cloud.range, cloud.azimuth, cloud.elevation,
+        true_points, thing[cloud.row], len(beams),
+    )  # fmt: skip
+
+
+def _exact_cloud(
+    lidar: Lidar, beams: Beams, returns: BeamReturns, seen: npt.NDArray[np.bool_], stamp: int
+) -> MeasuredCloud:
+    """What a lidar without noise would measure."""
+    row = np.nonzero(seen)[0]
+    ranges, about = returns.range[seen], lidar.intensity
+    intensity = returns.intensity[seen]
+    if about.calibrated and np.isfinite(about.falloff):
+        intensity = intensity / np.minimum((about.falloff / ranges) ** 2, 1.0)
+    return MeasuredCloud(
+        lidar.name, stamp, ranges, beams.azimuth[row], beams.elevation[row], intensity * about.scale,
+        beams.ring[row], beams.column[row], beams.time[row] - lidar.window, np.arange(len(row)),
     )  # fmt: skip
 
 
@@ -124,35 +152,25 @@ def _by_range(returns: BeamReturns) -> BeamReturns:
 
 
 def _noisy(
-    lidar: Lidar, beams: Beams, returns: BeamReturns, seen: npt.NDArray[np.bool_], random: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Range, azimuth and elevation as they are measured, of the returns that there are."""
-    row = np.nonzero(seen)[0]
-    true_range, azimuth, elevation = returns.range[seen], beams.azimuth[row], beams.elevation[row]
-    noise = lidar.noise
+    lidar: Lidar, cloud: MeasuredCloud, seen: npt.NDArray[np.bool_], random: np.random.Generator
+) -> MeasuredCloud:
+    """The cloud with what is measured and reported of it: noise on ranges, angles and intensities, whole numbers."""
+    noise, levels = lidar.noise, lidar.intensity.levels
+
+    def drawn() -> FloatArray:
+        """One number for each return of the cloud; as many are drawn whatever was hit and filtered."""
+        numbers: FloatArray = random.normal(size=seen.shape)[seen][cloud.row]
+        return numbers
+
+    measured = cloud.range
     if any(noise.range):
-        deviation = noise.range[0] + noise.range[1] * true_range
-        true_range = true_range + random.normal(size=seen.shape)[seen] * deviation
-    if noise.azimuth:
-        azimuth = azimuth + random.normal(size=seen.shape)[seen] * noise.azimuth
-    if noise.elevation:
-        elevation = elevation + random.normal(size=seen.shape)[seen] * noise.elevation
-    return true_range, azimuth, elevation
-
-
-def _reported(
-    lidar: Lidar, power: FloatArray, ranges: FloatArray, seen: npt.NDArray[np.bool_], random: np.random.Generator
-) -> FloatArray:
-    """The intensity that the device reports of each return."""
-    about = lidar.intensity
-    intensity = power[seen]
-    if about.calibrated and np.isfinite(about.falloff):
-        intensity = intensity / np.minimum((about.falloff / ranges) ** 2, 1.0)
-    intensity = intensity * about.scale
-    if lidar.noise.intensity:
-        intensity = intensity + random.normal(size=seen.shape)[seen] * lidar.noise.intensity
+        measured = measured + drawn() * (noise.range[0] + noise.range[1] * measured)
+    azimuth = cloud.azimuth + drawn() * noise.azimuth if noise.azimuth else cloud.azimuth
+    elevation = cloud.elevation + drawn() * noise.elevation if noise.elevation else cloud.elevation
+    intensity = cloud.intensity + drawn() * noise.intensity if noise.intensity else cloud.intensity
     intensity = np.maximum(intensity, 0.0)
-    return np.minimum(np.rint(intensity), about.levels) if about.levels else intensity
+    intensity = np.minimum(np.rint(intensity), levels) if levels else intensity
+    return replace(cloud, range=measured, azimuth=azimuth, elevation=elevation, intensity=intensity)
 
 
 def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatArray:

@@ -88,7 +88,7 @@ class CloudSummary:
             for trouble, count in self._troubles.items()
         ]
         if len(self._stamps) > 1 and not any(self._stamps):
-            lines.append(f"{self.name}: no stamps in its headers; record it with stamps")
+            lines.append(f"{self.name}: no stamps in its headers; the time of recording stands for them")
         if self._unordered:
             lines.append(f"{self.name}: {self._unordered} {LATE_POINTS}")
         return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import struct
 from collections.abc import Sequence
 from itertools import count
@@ -32,6 +33,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
 from simjudge.data.rosbag2.vision_boxes import VISION
 from simjudge.geometry.poses import Pose
+
+log = logging.getLogger(__name__)
 
 OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
@@ -107,6 +110,7 @@ class _CloudReader:
 def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Place], str]:
     """Where the clouds are, and the frame of the first."""
     places: list[_Place] = []
+    times: list[int] = []
     frame_id = ""
     for stored in recording.messages({topic}):
         header = _header(stored.data)
@@ -117,8 +121,11 @@ def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Pla
         stamp, frame = header
         frame_id = frame_id or frame
         places.append(_Place(stamp, stored.location))
+        times.append(stored.time)
     if len(places) > 1 and not any(place.stamp for place in places):
-        raise SimjudgeError(f"{recording.path}: {topic} has no stamps in its headers; record it with stamps")
+        where = f"{recording.path}: {topic}"
+        log.warning("%s: %d clouds without a stamp; the time they were recorded at is used", where, len(places))
+        places = [_Place(time, place.location) for time, place in zip(times, places, strict=True)]
     kept: dict[int, _Place] = {}
     for place in places:
         if place.stamp in kept:

@@ -93,7 +93,8 @@ def test_times_that_cannot_be_used_are_said(messages, tmp_path):
 def test_headers_without_stamps_are_said_once(tmp_path):
     found = sj.info(record(tmp_path / "a.mcap", [message(0, cloud())] * 3))
     assert not found.losses
-    assert found.notes == ["/points: no stamps in its headers; record it with stamps"]
+    assert found.notes == ["/points: no stamps in its headers; the time of recording stands for them"]
+    assert sj.read_clouds(tmp_path / "a.mcap").stamp.tolist() == [START, START + 1, START + 2]
 
 
 def test_numbers_of_another_byte_order_than_stated_are_no_warning(messages, tmp_path):

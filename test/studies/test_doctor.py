@@ -225,6 +225,21 @@ def test_whole_recording_passes_every_check(tmp_path):
     assert {names.OPTICAL, names.COVERED, names.CENTRE, names.PREDICTIONS_FIT} <= checked
 
 
+def test_simulation_that_begins_at_zero_and_joint_states_without_a_frame_are_no_fault(tmp_path):
+    """As `simjudge drive` records them."""
+
+    def mutate(rows):
+        topics = list(dict.fromkeys(topic for topic, *_ in rows if topic != "/cmd_vel"))
+        rows = changed(topics, restamped(lambda time: time - START))(rows)
+        joints = [message("sensor_msgs/msg/JointState", header(time - START, ""), [], *[np.zeros(0)] * 3)
+                  for topic, time, _ in rows if topic == "/odom"]  # fmt: skip
+        return [*((topic, time - START, content) for topic, time, content in rows),
+                ("/joint_states", 0, joints[0]),  # the first one twice: with the first image, and at its own rate
+                *(("/joint_states", number * SECOND // 50, each) for number, each in enumerate(joints))]  # fmt: skip
+
+    assert not troubles(diagnose(written(tmp_path / "simulated.mcap", mutate)))
+
+
 def typed(line):
     """Hold a line of simjudge to the command's own options; ROS's lines to their first words."""
     program, *words = shlex.split(line)

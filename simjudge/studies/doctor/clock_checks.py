@@ -48,7 +48,7 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
     limit = "no header stamp is 0"
     if not streams:
         return Finding.unknown(STAMPS, "no topic of a sensor")
-    empty = {topic.name: topic.stamp.count(0) for topic in streams if topic.stamp.count(0)}
+    empty = {topic.name: _unfilled(topic) for topic in streams if _unfilled(topic)}
     figure = f"{sum(empty.values())} of {sum(len(topic.stamp) for topic in streams)} are 0"
     worst = max(empty, key=lambda name: empty[name], default="")
     note = f"{', '.join(empty)}: simjudge takes the time of recording where all of a topic are 0"
@@ -56,6 +56,14 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
         STAMPS, worst, figure, limit, good=not empty, note=note,
         mend=f"simjudge convert {quoted(survey.recording.path)} stamped.mcap",
     )  # fmt: skip
+
+
+def _unfilled(topic: TopicSurvey) -> int:
+    """How many stamps are 0; those received first, at one time, are none where a simulation begins at 0."""
+    leading = next((number for number, stamp in enumerate(topic.stamp) if stamp), 0)
+    at_once = leading > 0 and topic.received[leading - 1] == topic.received[0]
+    begins_at_zero = at_once and topic.stamp[leading] < _SIMULATED * _SECOND
+    return topic.stamp.count(0) - (leading if begins_at_zero else 0)
 
 
 def _backwards(stamps: Sequence[int]) -> IntArray:
@@ -66,7 +74,7 @@ def _backwards(stamps: Sequence[int]) -> IntArray:
 
 def _stamps_rise(streams: Sequence[TopicSurvey]) -> Finding:
     limit = "never back in time"
-    checked = {topic.name: topic for topic in streams if all(topic.stamp) and len(topic.stamp) > 1}
+    checked = {topic.name: topic for topic in streams if not _unfilled(topic) and len(topic.stamp) > 1}
     if not checked:
         return Finding.unknown(RISING, "no topic of a sensor with stamps")
     jumps = {name: _backwards(topic.stamp) for name, topic in checked.items()}

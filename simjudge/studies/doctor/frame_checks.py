@@ -43,6 +43,8 @@ _COVERED = 0.95
 """Share of the images that need a pose at their time."""
 _UPWARD = 0.8
 """Cosine of the angle to the vertical from which an optical axis looks at the sky."""
+_OF_NO_FRAME = ("sensor_msgs/msg/JointState",)
+"""Messages of no place: their publishers leave the frame empty."""
 _PREFERRED = (ODOMETRY, POSE, TRANSFORMS, POSE_COVARIANCE)
 """Where poses are taken from where several topics have them."""
 
@@ -63,7 +65,7 @@ def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Se
 
 
 def _frame_ids(survey: RecordingSurvey) -> Finding:
-    streams = survey.of_type(*STREAMS)
+    streams = [topic for topic in survey.of_type(*STREAMS) if topic.type not in _OF_NO_FRAME]
     limit = "one frame a topic, never empty"
     if not streams:
         return Finding.unknown(FRAME_IDS, "no topic of a sensor")

@@ -18,7 +18,7 @@ _CHRONO_ABILITIES = (
     " right), class, instance and depth; Chrono's own noise and physical camera"
 )
 _CHRONO_UNSEEN = "can: physics, and labels of single rays: drives by ground truth without images; no pictures"
-_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar"
+_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar, on level and on mesh ground (no vehicle from Chrono's JSON)"
 _CHRONO_WITHOUT_CAR = "missing: pychrono.vehicle with the ARTcar (CH_ENABLE_MODULE_VEHICLE); scenes without a car only"
 
 

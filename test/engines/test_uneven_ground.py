@@ -99,7 +99,7 @@ def test_things_stand_on_the_hill_and_fall_on_it(tmp_path):
     bodies.step(1.0)
     for cone in scene.things[1:]:
         assert math.dist(bodies.poses()[cone.name].position, cone.pose.position) < 0.01
-    with pytest.raises(SimjudgeError, match=r"floor is a ground that is not flat, .*; take engine default"):
+    with pytest.raises(SimjudgeError, match=r"floor is a ground that is not flat, on which .* would creep .*; make it"):
         plan_scene(scene, "10")
 
 

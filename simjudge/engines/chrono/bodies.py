@@ -20,6 +20,7 @@ from simjudge.engines.chrono.car import Box, ChronoCar
 from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
+from simjudge.engines.chrono.uneven_ground import TyreGround
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.contract import Poses
 from simjudge.geometry.poses import Pose
@@ -67,6 +68,7 @@ class ChronoBodies:
         """Build the system at its start."""
         self._modules, self._release, self._scene, self._plan = modules, release, scene, plan
         self._vehicle, self.start = vehicle, start
+        self._ground = TyreGround(modules, plan.bodies, vehicle.friction) if vehicle and release.vehicles else None
         self._worth = {t.name for t in scene.things if t.motion == "free" or t.instance != NO_INSTANCE}
         self._contacts = _contact_reporter(modules.core)
         self._system: Any = None
@@ -170,7 +172,7 @@ class ChronoBodies:
         core = self._modules.core
         self._free, self._fixed, self._car, self.each = {}, [], None, None
         if self._vehicle is not None:
-            self._car = ChronoCar(self._modules, self._release, self._vehicle, start)
+            self._car = ChronoCar(self._modules, self._release, self._vehicle, start, self._ground)
             self._car.drive(command)
             self._system = self._car.system
         else:
@@ -268,7 +270,7 @@ class ChronoBody:
 
     def _collide(self, planned: PlannedBody, material: Any) -> None:
         core, collider = self._core, planned.collider
-        if collider.kind == "none":
+        if collider.kind in {"none", "ground"}:  # tyres alone feel a mesh ground
             return
         middle = np.asarray(collider.centre)
         if collider.kind == "plane":

@@ -19,6 +19,7 @@ from simjudge.engines.chrono.artcar import (
 )
 from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.uneven_ground import TyreGround
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
 from simjudge.engines.contract import NotOfferedError
@@ -41,9 +42,12 @@ class ChronoCar:
         release: which one it is.
         vehicle: the figures it is told.
         start: of base_link.
+        ground: what its tyres roll on; None: the plane z = 0.
     """
 
-    def __init__(self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose) -> None:
+    def __init__(
+        self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose, ground: TyreGround | None = None
+    ) -> None:
         """Build it, at rest."""
         if not release.vehicles:
             raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
@@ -52,7 +56,8 @@ class ChronoCar:
         self._stance = stance(modules)
         self._car = build(modules, vehicle, start @ self._stance.base.inverse())
         self._inputs = modules.vehicle.DriverInputs()
-        self._ground = modules.vehicle.FlatTerrain(0.0, vehicle.friction)
+        self._tyre_ground = ground or TyreGround(modules, (), vehicle.friction)
+        self._ground = self._tyre_ground.terrain
         self.command = Command()
         self._angle = 0.0
         self._speeds: deque[FloatArray] = deque(maxlen=2 * round(WINDOW / STEP))

@@ -24,6 +24,7 @@ from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses,
 from simjudge.engines.mesh_rays import ThingRays
 from simjudge.engines.ray_labels import labels_of_rays
 from simjudge.geometry.poses import Pose
+from simjudge.scene.ground import Ground
 from simjudge.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.lens import Lens
@@ -56,7 +57,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         )
         self.scene = scene
         if start is None:
-            start = scene.course.start() if scene.course is not None else Pose()
+            start = Ground.of(scene.things).stand(scene.course.start() if scene.course is not None else Pose())
         plan = plan_scene(scene, self.release.age)
         self._bodies = ChronoBodies(self._modules, self.release, scene, plan, vehicle, start)
         looks = car_things(vehicle, start) if vehicle is not None else ()

@@ -151,10 +151,11 @@ def plan_scene(scene: Scene, age: Age) -> ScenePlan:
         )
     _check_looks(scene)
     uneven = [thing.name for thing in scene.things if thing.collider.kind == "ground"]
-    if uneven:
+    free = [thing.name for thing in scene.things if thing.motion == "free"]
+    if uneven and free:
         raise SimjudgeError(
-            f"scene {scene.name}: {uneven[0]} is a ground that is not flat, which engine chrono cannot do; take engine"
-            " default"
+            f"scene {scene.name}: {uneven[0]} is a ground that is not flat, on which {free[0]} would creep in engine"
+            " chrono; make it static, or take engine default"
         )
     bodies = tuple(plan_body(thing) for thing in scene.things)
     lights = tuple(plan_light(light, age) for light in scene.lights)

@@ -41,6 +41,8 @@ BLUE_RANGE = (1.1, 1.4)
 FITTED_NAME = {"blur": "blur", "vignetting": "vignetting", "exposure": "gain", "white_balance": "red",
                "contrast": "exponent", "noise": "noise"}  # fmt: skip
 NEUTRAL = {"blur": 0.0, "vignetting": 0.0, "exposure": 1.0, "white_balance": 1.0, "contrast": 1.0, "noise": 0.0}
+ROUNDING = 1e-12
+"""W1 of two sums of the same numbers differ by less."""
 TIED = 0.01
 """Shapley values that differ by less are no order."""
 
@@ -149,7 +151,7 @@ def score(folder: Path) -> dict[str, Any]:
         "right": bool(first) and shares.get(first) == most,
         "tied": bool(first) and shares.get(first, -1.0) >= most - TIED,
         "drawn": drawn, "possible": possible, "values": values, "seconds": found["seconds"],
-        "open": before["mean_w1"] > before["floor_q95"], "closed": after["mean_w1"] <= after["floor_q95"],
+        "open": before["mean_w1"] > before["floor_q95"], "closed": after["mean_w1"] <= after["floor_q95"] + ROUNDING,
         "before": before["mean_w1"], "after": after["mean_w1"], "q95": after["floor_q95"],
     }  # fmt: skip
 

@@ -36,6 +36,7 @@ def test_tyres_are_told_the_heights_of_the_mesh(tmp_path):
     assert ground.height(modules, 30, 0) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("braking", [1.0, 0.0])
 def test_artcar_on_a_ramp_stands_with_brakes_and_rolls_without(tmp_path, braking):
     """The pull is m g sin 10, less rolling resistance; wheels' centres are a radius above the plane, its base on it."""

@@ -18,10 +18,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, RootModel
+from pydantic import Field, RootModel, model_validator
 
 from simjudge.core.documents import check_content, read_document
-from simjudge.core.field_types import Label
+from simjudge.core.field_types import Label, conflict
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.sensors.inertial.inertial_fields import AccelerometerFields, GyroscopeFields, ImuFields
@@ -37,6 +37,12 @@ AnySensor = Annotated[
 
 class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
     """Sensors beside the camera, by name."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> SensorsFile:
+        if not self.root:
+            raise conflict("holds no sensor; give one, as in roof: {kind: lidar, rate: 10}")
+        return self
 
 
 def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:

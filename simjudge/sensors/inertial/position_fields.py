@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -21,6 +22,8 @@ WHEELS: tuple[Wheel, ...] = ("front_left", "front_right", "rear_left", "rear_rig
 Rows = tuple[Triple, Triple, Triple]
 IDENTITY: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _MOST_TICKS = 10_000_000
+_STRONGEST = 1e-3
+"""Tesla; more than ten times what earth and car have together."""
 _Row = Annotated[Triple, Vector("x y z")]
 
 
@@ -141,7 +144,11 @@ class MagnetometerFields(_GeoreferencedFields):
 
     def _tesla(self, name: str) -> Triple | None:
         given: Measure | None = getattr(self, name)
-        return None if given is None else given.si(FIELD.base, name)
+        found = None if given is None else given.si(FIELD.base, name)
+        if found is not None and math.hypot(*found) > _STRONGEST:
+            raise conflict(f"is {math.hypot(*found):.3g} T, and the earth's field is 25 to 65 uT; give the unit, as in"
+                           " [1 uT, 20 uT, -44 uT]", name)  # fmt: skip
+        return found
 
     def spec(self, name: str) -> MagnetometerSpec:
         """The sensor.

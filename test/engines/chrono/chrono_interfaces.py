@@ -30,7 +30,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono/collision/ChCollisionShapeBox.h": ("ChCollisionShapeBox",),
     "chrono/collision/ChCollisionShapeConvexHull.h": ("ChCollisionShapeConvexHull",),
     "chrono/collision/ChCollisionShapeCylinder.h": ("ChCollisionShapeCylinder",),
-    "chrono/collision/ChCollisionSystem.h": ("ChCollisionSystem", "Type_BULLET"),
+    "chrono/collision/ChCollisionSystem.h": ("BindAll", "ChCollisionSystem", "Type_BULLET"),
     "chrono/core/ChFrame.h": ("GetPos", "GetRot", "SetPos", "SetRot"),
     "chrono/core/ChFrameMoving.h": ("GetAngVelParent", "GetPosDt", "SetAngVelParent", "SetPosDt"),
     "chrono/geometry/ChTriangleMeshConnected.h": ("ChTriangleMeshConnected", "CreateFromWavefrontFile"),
@@ -53,6 +53,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "AddBody",
         "DoStepDynamics",
         "GetChTime",
+        "GetCollisionSystem",
         "GetContactContainer",
         "SetChTime",
         "SetCollisionSystemType",
@@ -153,6 +154,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono_vehicle/ChVehicle.h": ("GetPointVelocity",),
     "chrono_vehicle/ChVehicleDataPath.h": ("SetVehicleDataPath",),
     "chrono_vehicle/terrain/FlatTerrain.h": ("FlatTerrain",),
+    "chrono_vehicle/terrain/RigidTerrain.h": ("AddPatch", "GetHeight", "RigidTerrain"),
     "chrono_vehicle/wheeled_vehicle/ChWheeledVehicle.h": ("GetSpindleAngVel", "GetSpindlePos", "GetSpindleRot"),
 }
 

@@ -13,14 +13,13 @@ from simjudge.context.patch_size import small_patch_note
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
-from simjudge.reports.figures import sweep_panels, w1_vs_overlap
+from simjudge.reports.figures import w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.number_format import DASH
 from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
 from simjudge.reports.overlap_sentences import overlap_sentences
-from simjudge.reports.palette import entry_colours
 from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.sections import (
     OPEN_SECTIONS,
@@ -38,7 +37,7 @@ from simjudge.reports.sentences import (
     correction_sentence,
     sample_words,
 )
-from simjudge.reports.sweep_lines import sweep_entries
+from simjudge.reports.sweep_view import SweepCharts, sweep_charts
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
@@ -63,21 +62,6 @@ class NumberTable:
 
     heads: list[str]
     groups: list[tuple[str, list[tuple[str, str, list[TableCell]]]]]
-
-
-@dataclass(frozen=True)
-class SweepCharts:
-    """How the answer depends on theta and on the patch.
-
-    Attributes:
-        axes: for each setting that was varied a heading, and its charts by name.
-        keys: label and colour name of each class that is drawn.
-        has_floor: whether floors were computed.
-    """
-
-    axes: list[tuple[str, list[tuple[str, Markup]]]]
-    keys: list[tuple[str, str]]
-    has_floor: bool
 
 
 @dataclass(frozen=True)
@@ -184,7 +168,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         inputs=_inputs(result.header),
         parameters=[(k, _parameter(v)) for k, v in parameters.items()],
         losses=[str(line) for line in result.header.get("losses") or []],
-        sweep=_sweep(result, embedder),
+        sweep=sweep_charts(result, embedder),
     )
 
 
@@ -195,18 +179,6 @@ def _patch_note(result: Result, names: SetNames) -> str:
     box = np.stack([contexts[edge] for edge in ("x0", "y0", "x1", "y1")], axis=1)
     boxes = {names.a: box[contexts.is_a], names.b: box[~contexts.is_a]}
     return capitalized(small_patch_note(boxes, (int(patch[0]), int(patch[1]))))
-
-
-def _sweep(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
-    if not result.curves:
-        return None
-    shown = sweep_entries(result.curves)
-    axes = [
-        (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
-    ]
-    keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
-    has_floor = any(e.number("floor_mean") is not None for c in result.curves for e in c.entries)
-    return SweepCharts(axes, keys, has_floor)
 
 
 def _largest(result: Result, count: int) -> list[ResultEntry]:

@@ -28,6 +28,7 @@ from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.report_settings import ReportSettings
 from simjudge.reports.sentences import SetNames, capitalized, verdict_sentence
 from simjudge.reports.sets_view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
+from simjudge.reports.sweep_view import SweepCharts, sweep_charts
 from simjudge.results.ablation_result import is_ablation, load_ablation
 from simjudge.results.gallery_selection import HIGHEST
 from simjudge.results.many_sets_result import load_many_sets
@@ -86,6 +87,7 @@ class ComparedView:
         lead: the verdict in sentences.
         facts: lines about whole recordings.
         neighbours: title and figure of the contexts that differ most, with similar ones of both sets.
+        sweep: its charts; None for a comparison.
     """
 
     name: str
@@ -95,6 +97,7 @@ class ComparedView:
     lead: str
     facts: list[str]
     neighbours: list[tuple[str, Markup]] = field(default_factory=list)
+    sweep: SweepCharts | None = None
 
 
 def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
@@ -156,7 +159,8 @@ def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbed
     saved = load_result(step.path)
     if saved.overall is None:
         points = f"{len(saved.curves)} settings of theta and patch"
-        return ComparedView(name, page.name, "W1, overlap and batches along theta and patch", "a sweep", points, [])
+        charts = sweep_charts(saved, embedder)
+        return ComparedView(name, page.name, "Its own page, with all numbers", "a sweep", points, [], sweep=charts)
     names = SetNames.of_result(saved)
     facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
     what, verdict = "Verdicts, figures and galleries by class", saved.overall.verdict_words

@@ -29,6 +29,6 @@ def test_comparisons_sweeps_and_many_sets_are_shown(tmp_path: Path) -> None:
     assert "Mean W1 of" in page
     assert "14 settings of theta and patch" in page
     assert "all pairs: many sets, many nets" in page
-    assert page.count('class="chart"') == 2 + 3 * 3
+    assert page.count('class="chart"') == 2 + 3 * 3 + 2 * 3  # pairs, many sets, the sweep along theta and patch
     for name in ("judged.html", "swept.html"):
         assert 'content="simjudge report"' in (tmp_path / name).read_text(encoding="utf-8")

@@ -1,0 +1,49 @@
+"""What pages show of a sweep: its charts, and the key to their colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from simjudge.reports.figures import sweep_panels
+from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.palette import entry_colours
+from simjudge.reports.sweep_lines import sweep_entries
+from simjudge.results.saved_result import Result
+
+
+@dataclass(frozen=True)
+class SweepCharts:
+    """How the answer depends on theta and on the patch.
+
+    Attributes:
+        axes: for each setting that was varied a heading, and its charts by name.
+        keys: label and colour name of each class that is drawn.
+        has_floor: whether floors were computed.
+    """
+
+    axes: list[tuple[str, list[tuple[str, Markup]]]]
+    keys: list[tuple[str, str]]
+    has_floor: bool
+
+
+def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
+    """Draw the sweep of a result.
+
+    Args:
+        result: a result.
+        embedder: puts figures into the page.
+
+    Returns:
+        The charts; None for a result without a sweep.
+    """
+    if not result.curves:
+        return None
+    shown = sweep_entries(result.curves)
+    axes = [
+        (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
+    ]
+    keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
+    has_floor = any(e.number("floor_mean") is not None for c in result.curves for e in c.entries)
+    return SweepCharts(axes, keys, has_floor)

@@ -28,6 +28,8 @@ INTENSITIES = ("intensity", "i", "reflectivity", "reflectance")
 RINGS = ("ring", "channel", "line", "laser_number", "laser_id")
 TIMES = ("time", "t", "timestamp", "time_stamp", "offset_time", "offset_ns")
 LATE_POINTS = "points with a time before that of their ring's last point"
+FARTHEST = 1e8
+"""Metres; coordinates of maps (UTM) reach 1e7, and bytes that are read in the wrong order mostly more."""
 ONE_TIME = "all points have the same time"
 """Why an ideal lidar's points have no times that tell anything."""
 _SECONDS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
@@ -94,6 +96,11 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
     stored = np.stack([table[name] for name in "xyz"], -1)
     with np.errstate(invalid="ignore"):
         seen = np.isfinite(stored).all(1) & stored.any(1)
+        largest = float(np.abs(stored[seen].astype(np.float64)).max(initial=0.0))
+    if largest > FARTHEST:
+        raise SimjudgeError(
+            f"{where}: a coordinate is {largest:.2g} m; the byte order (is_bigendian) or the offset of a field is wrong"
+        )
     intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
     seconds, earliest, trouble = _seconds(None if time is None else time[seen])
     return LidarPoints(

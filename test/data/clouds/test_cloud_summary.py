@@ -97,11 +97,16 @@ def test_headers_without_stamps_are_said_once(tmp_path):
     assert sj.read_clouds(tmp_path / "a.mcap").stamp.tolist() == [START, START + 1, START + 2]
 
 
-def test_numbers_of_another_byte_order_than_stated_are_no_warning(messages, tmp_path):
-    wrong = replace(message(START + 10**9, cloud(4000)), is_bigendian=True)
+def test_numbers_of_another_byte_order_than_stated_are_counted_and_said(messages, tmp_path):
+    table = cloud(4000)
+    table["x"] *= 1.1  # numbers of many digits: of a whole one's bytes, turned round, a tiny number is left
+    wrong = replace(message(START + 10**9, table), is_bigendian=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sj.info(record(tmp_path / "a.mcap", [*messages, wrong]))
+        found = sj.info(record(tmp_path / "a.mcap", [*messages, wrong]))
+    (line,) = [line for line in found.losses.lines() if "cannot be used" in line]
+    assert line.startswith("1 clouds that cannot be used")
+    assert line.endswith("the byte order (is_bigendian) or the offset of a field is wrong")
 
 
 def test_big_endian_numbers_are_those_of_little_endian_ones(messages, tmp_path):

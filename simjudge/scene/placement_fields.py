@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from simjudge.core.documents import Fields
-from simjudge.core.field_types import Choice, Label, Number, Text, Vector, Whole, conflict
+from simjudge.core.field_types import Choice, Flag, Label, Number, Text, Vector, Whole, conflict
 from simjudge.scene.scene_fields import (
     FARTHEST,
     Amount,
@@ -109,7 +109,7 @@ class LineFields(Fields):
     """Straights and arcs."""
     sine: SineFields | None = None
     """A sine."""
-    closed: bool = False
+    closed: Annotated[bool, Flag()] = False
     """Whether the line comes back to its start: waypoints are joined, arcs must end where they began."""
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ The fields that all kinds have are in `sensor_fields`; the classes below add tho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +35,9 @@ AnySensor = Annotated[
     Field(discriminator="kind"),
 ]
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A part of a topic's name (design.ros2.org, "Topic and Service name mapping to DDS")."""
+
 
 class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
     """Sensors beside the camera, by name."""
@@ -42,6 +46,9 @@ class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
     def _check_any(self) -> SensorsFile:
         if not self.root:
             raise conflict("holds no sensor; give one, as in roof: {kind: lidar, rate: 10}")
+        for name in self.root:
+            if not _NAME.fullmatch(name):
+                raise conflict("no name of a sensor: topics carry it; letters, digits and _ are needed", name)
         return self
 
 

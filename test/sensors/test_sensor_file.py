@@ -200,6 +200,10 @@ def test_an_accelerometer_has_a_window(tmp_path, rate, window):
         ("{a: {kind: lidar, rate: 10, window: 0.2}}", r"window: a number from 0 to 0.1 \(1 / rate\)"),
         ("{a: {kind: lidar, rate: 10, noise: {range: -1}}}", r"noise\.range: a number of 0 or more"),
         ("{a: {kind: lidar, rate: 10, columns: 100000, rings: {lowest: 0, highest: 9, count: 900}}}", "million rays"),
+        ("{a: {kind: lidar, rate: 10, clockwise: maybe}}", r"a\.clockwise: true or false is needed; this is maybe"),
+        ("{a b: {kind: gps, rate: 1}}", "a b: no name of a sensor"),
+        ("{roof/lidar: {kind: lidar, rate: 1}}", "roof/lidar: no name of a sensor"),
+        ("{1: {kind: gps, rate: 1}}", "1: no name of a sensor"),
         ("{a: {kind: [", "not valid YAML"),
     ],
 )  # fmt: skip

@@ -24,7 +24,7 @@ from pydantic import model_validator
 
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
-from simjudge.core.field_types import Choice, Number, NumberList, Vector, Whole, conflict
+from simjudge.core.field_types import Choice, Flag, Number, NumberList, Vector, Whole, conflict
 from simjudge.sensors.lidar.cloud_filters import CloudFilters, CloudFilterStep, MeasuredCloud
 from simjudge.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
 from simjudge.sensors.reading_filters import STAGES, FilterStep
@@ -82,7 +82,7 @@ class IntensityFields(Fields):
     falloff: Positive | None = None
     """Metres from which on light comes back weaker, with the square of the distance; left out: distance does not
     count."""
-    calibrated: bool = True
+    calibrated: Annotated[bool, Flag()] = True
     """Whether distance is taken out of what is reported, as by devices that report reflectivity."""
     scale: Positive = 1.0
     """What is reported of a white surface that faces the beam."""
@@ -137,7 +137,7 @@ class LidarFields(SensorFields):
     """Degrees around."""
     range: Annotated[tuple[float, float], Vector("nearest farthest", ge=0)] = (0.0, 100.0)
     """Nearest and farthest that is measured, metres."""
-    clockwise: bool = False
+    clockwise: Annotated[bool, Flag()] = False
     """Whether the head turns clockwise, seen from above."""
     start: Annotated[float, Number(ge=-360, le=360)] | None = None
     """Azimuth of the first column, degrees counter-clockwise from straight ahead; left out: the field's end."""
@@ -162,7 +162,7 @@ class LidarFields(SensorFields):
     """What is reported beside the range."""
     noise: LidarNoiseFields = LidarNoiseFields()
     """Noise on what is measured."""
-    deskew: bool = False
+    deskew: Annotated[bool, Flag()] = False
     """Whether points are moved into the sensor's frame at the scan's stamp."""
 
     filters: Annotated[tuple[FilterStep, ...], FilterSteps(CloudFilterStep)] = ()

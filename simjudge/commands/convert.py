@@ -83,7 +83,7 @@ def convert(
     if isinstance(frames, CloudSet):
         boxes = "" if frames.boxes is None else f", {len(frames.boxes)} boxes"
         images = "" if frames.frames is None else f", {len(frames.frames)} images"
-        print_note(f"{out}: {len(frames)} clouds{boxes}{images}")
+        print_note(f"{out}: {len(frames)} cloud{'s' if len(frames) != 1 else ''}{boxes}{images}")
         exit_if_lost(frames.losses)
         return
     predictions = "" if frames.predictions is None else f", {len(frames.predictions)} predictions"

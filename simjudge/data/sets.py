@@ -281,7 +281,7 @@ def _describe_clouds() -> str:
 def _source(path: str | Path, *, for_predictions: bool = False) -> Source:
     path = Path(path)
     if not path.exists():
-        raise SimjudgeError(f"{path}: does not exist; give {describe_readable()}")
+        raise SimjudgeError(f"{path}: does not exist")
     if not path.is_dir():
         check_file(path)
     return Source(path, for_predictions=for_predictions)

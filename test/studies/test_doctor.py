@@ -288,6 +288,15 @@ def test_offset_between_clocks_is_what_it_was_made(tmp_path):
     assert row.about == PICTURES[0]
 
 
+@pytest.mark.parametrize(
+    ("start", "said"), [(0, "time is that of the computers"), (START - SECOND, "stamps are those of a simulation")]
+)
+def test_a_recording_without_clock_says_whose_time_it_is(tmp_path, start, said):
+    everything = sorted({topic for topic, _, _ in whole()} - {"/cmd_vel"})
+    found = diagnose(written(tmp_path / "x.mcap", changed(everything, restamped(lambda time: time - start))))
+    assert next(each.note for each in found.findings if each.check == names.CLOCK_TOPIC).endswith(said)
+
+
 @pytest.mark.parametrize(("seconds", "verdict"), [(0.45, names.PASS), (0.55, names.FAIL)])
 def test_clocks_may_be_apart_as_far_as_a_sensor_takes(tmp_path, seconds, verdict):
     late = changed(INFO, restamped(lambda time: time - round(seconds * SECOND)))

@@ -162,7 +162,10 @@ def _pace(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
 def _clock_topic(survey: RecordingSurvey) -> Finding:
     topics = survey.of_type(CLOCK)
     if not topics:
-        return Finding.unknown(CLOCK_TOPIC, "no /clock: time is that of the computers")
+        first = [topic.stamp[0] for topic in survey.topics.values() if topic.stamp]
+        simulated = any(0 < stamp < _SIMULATED * _SECOND for stamp in first)
+        whose = "though stamps are those of a simulation" if simulated else "time is that of the computers"
+        return Finding.unknown(CLOCK_TOPIC, f"no /clock: {whose}")
     topic = topics[0]
     back = _backwards(topic.stamp)
     figure = f"{len(back)} of {len(topic.stamp)} back in time"

@@ -40,6 +40,7 @@ from simjudge.studies.cover.context_coverage import (
 )
 from simjudge.studies.cover.cover_folder import PICTURES, POSES, check_folder, same_labels, write_poses
 from simjudge.studies.cover.cover_inputs import (
+    check_cover_classes,
     check_cover_scene,
     describe_inputs,
     describe_parameters,
@@ -163,6 +164,7 @@ class _Search:
         self.a, self.b, self.settings, self.scene, self.camera, self.engine = a, b, settings, scene, camera, engine
         described = read_scene(scene, settings.seed)
         check_cover_scene(described, scene)
+        check_cover_classes(a, described, scene)
         self.mount = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)[0]
         self.numbering = ClassNumbering(a.class_names)
         self.class_names = dict(described.class_names)

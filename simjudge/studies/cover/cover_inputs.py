@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.errors import UsageError
+import numpy as np
+
+from simjudge.core.class_names import normalized_name
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
+from simjudge.core.text import list_some
 from simjudge.data.sources import as_frames
 from simjudge.scene.model import Scene
 from simjudge.studies.class_numbering import match_classes
@@ -53,6 +57,29 @@ def check_cover_scene(scene: Scene, given: str | Path) -> None:
         raise UsageError(f"--scene {given}: has no area for cameras; give it area: [x0, y0, x1, y1]")
     if any(thing.path is not None for thing in scene.things):
         raise UsageError(f"--scene {given}: has things that move along paths; give a scene that stands still")
+
+
+def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
+    """Refuse a scene that shows no class of A's objects: no picture of it covers any of them.
+
+    Args:
+        a: the set to be predicted.
+        scene: as it was read.
+        given: what the user called it.
+
+    Raises:
+        SimjudgeError: no class is in both.
+    """
+    held = np.unique(a.objects.class_id).tolist()
+    if not a.class_names or not held:
+        return
+    theirs = {thing.class_id: scene.class_names.get(thing.class_id, str(thing.class_id)) for thing in scene.labelled()}
+    ours = [a.class_names.get(class_id, str(class_id)) for class_id in held]
+    if not {normalized_name(name) for name in ours} & {normalized_name(name) for name in theirs.values()}:
+        raise SimjudgeError(
+            f"{a.name} and scene {given} have no class in common: {list_some(ours)} against "
+            f"{list_some(list(theirs.values()))}; give them the same names"
+        )
 
 
 def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:

@@ -91,8 +91,8 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
+    sides = read_pictures(a, b, loaded, settings, log, progress)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
-    sides = read_pictures(a, b, settings, log, progress)
     sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
     forgo_blas()
     with renders_folder(folder) as renders:

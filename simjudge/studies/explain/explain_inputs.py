@@ -10,7 +10,9 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import output_path
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detector
+from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.inputs import InputSet
@@ -75,18 +77,20 @@ def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
 
 
 def read_pictures(
-    a: Source, b: Source, settings: CompareSettings, log: Log, progress: ProgressBar
+    a: Source, b: Source, detector: Detector, settings: CompareSettings, log: Log, progress: ProgressBar
 ) -> tuple[InputSet, InputSet]:
     """Both sets without predictions; frames of pairs in one order.
 
     Args:
         a, b: the sets.
+        detector: that will run on them.
         settings: of the comparison.
         log: told what a person should know.
         progress: shows how far reading is.
 
     Raises:
-        SimjudgeError: a set cannot be read or has no images, or nothing is a pair.
+        SimjudgeError: a set cannot be read or has no images, has no class in common with the detector or with the
+            other, or nothing is a pair.
     """
     bare = replace(settings, model=None, rename=None, classes=None)
     sides = [replace(side, frames=side.frames.with_predictions(None))
@@ -94,6 +98,10 @@ def read_pictures(
     for side in sides:
         if side.frames.images is None:
             raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")
+        # Refused before cameras are compared, which takes minutes.
+        map_classes(detector.name, detector.class_names, side.frames, dict(settings.rename or ()))
+    if all(side.frames.class_names for side in sides):
+        match_classes(sides[0].frames, sides[1].frames)
     if settings.paired:
         # Whether a frame is predicted is not known yet: all are taken for it.
         ready = [side.frames.with_predictions(Predictions.empty()) for side in sides]

@@ -83,8 +83,8 @@ def fit_camera(
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
+    sides = read_pictures(a, b, loaded, settings, log, progress)
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
-    sides = read_pictures(a, b, settings, log, progress)
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS
     fitted, held_out = (

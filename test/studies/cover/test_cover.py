@@ -151,7 +151,6 @@ def test_w1_of_newly_covered_contexts_is_that_of_a_loop(covered, place):
 @pytest.mark.parametrize(
     ("box", "class_id", "reason"),
     [
-        ([40, 30, 50, 42], 7, CLASS_MISSING),
         ([40, 30, 42, 32], 1, TOO_SMALL),
         ([0, -4000, 96, 4000], 1, TOO_NEAR),
         ([[40 + 2 * i, 30, 41 + 2 * i, 42] for i in range(9)], 1, TOO_MANY),
@@ -164,6 +163,13 @@ def test_why_a_context_cannot_be_had(place, tmp_path, box, class_id, reason):
     found = sj.cover(a, tmp_path / "out", scene=scene, camera=camera, n=1, **QUICK | {"tries": 1, "refinements": 50})
     assert {each.reason for each in found.uncovered} == {reason}
     assert found.count == 0
+
+
+def test_contexts_of_a_class_that_the_scene_lacks_are_said(place, tmp_path):
+    a = a_with([[40, 30, 50, 42], [40, 30, 42, 32]], [7, 1], {1: "red", 2: "green", 7: "post"})
+    scene, camera = place / "tiny.yaml", place / "camera.yaml"
+    found = sj.cover(a, tmp_path / "out", scene=scene, camera=camera, n=1, **QUICK | {"tries": 1, "refinements": 50})
+    assert [each.reason for each in found.uncovered] == 2 * [CLASS_MISSING]  # the red one's patch shows the post too
 
 
 def test_bad_input_is_refused_before_the_work(place, tmp_path):
@@ -185,6 +191,8 @@ def test_bad_input_is_refused_before_the_work(place, tmp_path):
             sj.cover(place / "a", tmp_path / "x", **given | {"scene": scene_file(tmp_path, **change)})
     with pytest.raises(SimjudgeError, match="no class in common"):
         sj.cover(place / "a", tmp_path / "x", b=a_with([1, 1, 9, 9], 7, {7: "post"}), **given)
+    with pytest.raises(SimjudgeError, match=r"no class in common: post against (red, green|green, red)"):
+        sj.cover(a_with([1, 1, 9, 9], 7, {7: "post"}), tmp_path / "x", **given)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "note").touch()
     with pytest.raises(SimjudgeError, match="'note'"):

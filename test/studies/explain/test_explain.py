@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,10 @@ def test_what_makes_no_sense_is_refused(scene, tmp_path):
         explain_sets(scene, scene, detector=RedDetector(), causes="white_balanse")
     with pytest.raises(UsageError, match="permutations"):
         explain_sets(scene, scene, detector=RedDetector(), permutations=0)
+    other = replace(scene, class_names={class_id: f"not {name}" for class_id, name in scene.class_names.items()})
+    with pytest.raises(SimjudgeError, match="no class in common"):
+        explain_sets(other, scene, tmp_path / "x", detector=RedDetector())
+    assert not (tmp_path / "x").exists()
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(SimjudgeError, match=r"mine\.txt"):
         explain_sets(scene, scene, tmp_path, detector=RedDetector())

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from simjudge.studies.explain.explanation import Explanation as Explanation
     from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
     from simjudge.studies.fitting.fit_settings import FitSettings as FitSettings
+    from simjudge.studies.fitting.lidar_fit import LidarFit as LidarFit
     from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
     from simjudge.studies.plan import Plan as Plan
     from simjudge.studies.plan import plan as plan
@@ -112,6 +113,7 @@ _HOMES = {
     "FitSettings": "simjudge.studies.fitting.fit_settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
+    "LidarFit": "simjudge.studies.fitting.lidar_fit",
     "Losses": "simjudge.core.errors",
     "ObjectComparisonResult": "simjudge.reports.object_comparison",
     "ObjectSettings": "simjudge.studies.object_settings",

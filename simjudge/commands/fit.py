@@ -8,9 +8,7 @@ import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
-from simjudge.core.errors import UsageError
 from simjudge.studies.fitting.fit_settings import FitSettings
-from simjudge.studies.lidar_settings import LIDAR
 
 
 @takes_settings
@@ -35,28 +33,9 @@ def fit(
     from simjudge.reports.fit_page import fit as run
     from simjudge.studies.fitting.camera_fit import PAGE
 
-    if settings.sensor == LIDAR:
-        _fit_lidar(settings, a, b, out, camera, sensors)
-        return
-    if sensors is not None:
-        raise UsageError("--sensors: is of lidars; give --sensor lidar, or --camera")
-    found = run(a, b, out, settings=settings, camera=camera, log=print_note, progress=progress)
+    found = run(a, b, out, settings=settings, camera=camera, sensors=sensors, log=print_note, progress=progress)
     print_table(found.table())
     for line in found.sentences():
         print_note(line)
     print_note(f"fit in {out}; to look at it, open {out / PAGE}")
-    exit_if_lost(found.losses)
-
-
-def _fit_lidar(settings: FitSettings, a: Path, b: Path, out: Path, camera: str | None, sensors: str | None) -> None:
-    from simjudge.commands.tables import print_table
-    from simjudge.studies.fitting.lidar_fit import fit_lidar
-
-    if camera is not None:
-        raise UsageError("--camera: is of pictures; with --sensor lidar give --sensors")
-    found = fit_lidar(a, b, out, settings=settings, sensors=sensors, log=print_note, progress=progress)
-    print_table(found.table())
-    for line in found.sentences():
-        print_note(line)
-    print_note(f"fit in {out}")
     exit_if_lost(found.losses)

@@ -8,26 +8,28 @@ from simjudge.reports.number_format import format_number
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.studies.fitting.camera_fit import CameraFit
+from simjudge.studies.fitting.lidar_fit import LidarFit
 
 _WIDTH, _ROW = 640.0, 40.0
 
 
-def held_out_figure(found: CameraFit) -> ReportFigure:
-    """Draw W1 of the frames that were not fitted, with B's own camera, with the starting values, and fitted.
+def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
+    """Draw W1 of the frames or clouds that were not fitted, with B's own sensor, with the starting values, and fitted.
 
     Args:
         found: the fit.
     """
-    rows = [("B's own camera", found.before), ("starting values", found.start), ("fitted", found.after)]
+    rows = [(f"B's own {found.sensor}", found.before), ("starting values", found.start), ("fitted", found.after)]
     height = _ROW * len(rows) + 50.0
     with report_style():
-        figure = ReportFigure(_WIDTH, height, "Mean W1 of held-out frames before and after the fit, with floors.")
+        words = f"Mean W1 of held-out {found.items} before and after the fit, with floors."
+        figure = ReportFigure(_WIDTH, height, words)
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (150.0, 70.0, 6.0, 46.0))
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.grid(visible=False, axis="y")
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_xlabel("mean W1 of held-out frames; black: what chance gives, up to its 95 % quantile")
+        axes.set_xlabel(f"mean W1 of held-out {found.items}; black: what chance gives, up to its 95 % quantile")
         for row, (name, each) in enumerate(rows):
             colour = LIGHT["a"] if name == "fitted" else LIGHT["band"]
             bars = axes.barh(row, each.mean_w1, 0.5, color=colour, linewidth=0)
@@ -42,8 +44,8 @@ def held_out_figure(found: CameraFit) -> ReportFigure:
     return figure
 
 
-def course_figure(found: CameraFit) -> ReportFigure:
-    """Draw the mean W1 of every camera that was tried, and the best so far.
+def course_figure(found: CameraFit | LidarFit) -> ReportFigure:
+    """Draw the mean W1 of every camera or lidar that was tried, and the best so far.
 
     Args:
         found: the fit.
@@ -51,13 +53,14 @@ def course_figure(found: CameraFit) -> ReportFigure:
     course = np.array(found.course)
     number = np.arange(1, len(course) + 1)
     with report_style():
-        figure = ReportFigure(_WIDTH, 260.0, "Mean W1 of the fitted frames under every camera that was tried.")
+        words = f"Mean W1 of the fitted {found.items} under every {found.sensor} that was tried."
+        figure = ReportFigure(_WIDTH, 260.0, words)
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, 260.0), (70.0, 30.0, 10.0, 46.0))
-        axes.set_xlabel("cameras tried")
-        axes.set_ylabel("mean W1 of fitted frames")
+        axes.set_xlabel(f"{found.sensor}s tried")
+        axes.set_ylabel(f"mean W1 of fitted {found.items}")
         axes.plot(number, course, "o", color=LIGHT["band"], markersize=4, label="tried")
         axes.plot(number, np.minimum.accumulate(course), color=LIGHT["a"], linewidth=LINE_WIDTH, label="best so far")
-        axes.axhline(found.fitted_w1[0], color=LIGHT["soft"], linewidth=1.0, label="B's own camera")
+        axes.axhline(found.fitted_w1[0], color=LIGHT["soft"], linewidth=1.0, label=f"B's own {found.sensor}")
         axes.legend(loc="upper right", frameon=False)
         axes.set_ylim(0.0, 1.35 * max(*found.course, found.fitted_w1[0]) or 1.0)
     return figure

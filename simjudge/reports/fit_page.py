@@ -1,14 +1,15 @@
-"""Fitting a camera, with what a person reads: before and after in one page."""
+"""Fitting a camera or a lidar, with what a person reads: before and after in one page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from simjudge.context.verdicts import SIGNIFICANCE
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -19,6 +20,7 @@ from simjudge.perception.detector import Detector
 from simjudge.reports.figure_files import save_figure
 from simjudge.reports.fit_figures import course_figure, held_out_figure
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.lidar_fit_figures import LIDAR_WORDS, drop_out_figure, range_noise_figure
 from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
@@ -27,7 +29,10 @@ from simjudge.sensors.camera.chain import filtered
 from simjudge.studies.comparison import Source
 from simjudge.studies.fitting.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
 from simjudge.studies.fitting.fit import fit_camera
+from simjudge.studies.fitting.fit_lidar import fit_lidar
 from simjudge.studies.fitting.fit_settings import FitSettings
+from simjudge.studies.fitting.lidar_fit import FITTED_OF_LIDAR, LidarFit
+from simjudge.studies.lidar_settings import LIDAR
 
 _PICTURES = 3
 
@@ -42,30 +47,33 @@ class FitTrio:
 
 
 @takes_setting_keywords
-def fit(
+def fit(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
     *,
     settings: FitSettings,
     camera: str | Path | None = None,
+    sensors: str | Path | None = None,
     detector: Detector | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
-) -> CameraFit:
-    """Fit the parameters of B's camera so that B predicts A best, and test them on frames that were not fitted.
+) -> CameraFit | LidarFit:
+    """Fit B's camera, or its lidar, so that B predicts A best, and test it on frames or clouds that were not fitted.
 
     The search starts from what the pictures themselves tell. Where the fitted frames still show a gap then (p at most
-    0.05), it goes on by CMA-ES (Hansen, arXiv 1604.00772) with their mean W1 as its objective.
+    0.05), it goes on by CMA-ES (Hansen, arXiv 1604.00772) with their mean W1 as its objective. With sensor="lidar" the
+    rings of the clouds tell range noise and drop-out, and the search goes on from there.
 
     Args:
-        a: the set to be predicted, usually real, with images and labels.
+        a: the set to be predicted, usually real: images with labels, or clouds with cuboids.
         b: the set that predicts it, usually simulated.
-        out: folder for fit.json, the camera's file, the page fit.html and its figures; None writes nothing. A fit that
+        out: folder for fit.json, the sensor's file, the page fit.html and its figures; None writes nothing. A fit that
             was stopped goes on there.
         settings: all settings at once; keywords change single ones.
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
-        detector: a loaded detector; None: that of the settings.
+        sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
+        detector: of pictures, loaded; None: that of the settings.
         log: receives what a person should know.
         progress: opens a progress bar.
 
@@ -74,8 +82,16 @@ def fit(
 
     Raises:
         UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no images or too few, or cma is not installed.
+        SimjudgeError: a set cannot be read, has no images or clouds or too few, or cma is not installed.
     """
+    if settings.sensor == LIDAR:
+        if camera is not None:
+            raise UsageError("--camera: is of pictures; with --sensor lidar give --sensors")
+        if detector is not None:
+            raise UsageError("detector: is of pictures; with sensor lidar give a model")
+        return _fit_lidar(a, b, out, settings, sensors, log, progress)
+    if sensors is not None:
+        raise UsageError("--sensors: is of lidars; give --sensor lidar, or --camera")
     found = fit_camera(a, b, out, settings=settings, camera=camera, detector=detector, log=log, progress=progress)
     if out is not None:
         sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
@@ -85,8 +101,27 @@ def fit(
     return found
 
 
+def _fit_lidar(
+    a: Source, b: Source, out: str | Path | None, settings: FitSettings, sensors: str | Path | None, log: Log,
+    progress: ProgressBar,
+) -> LidarFit:  # fmt: skip
+    found = fit_lidar(a, b, out, settings=settings, sensors=sensors, log=log, progress=progress)
+    if out is not None:
+        folder = Path(out)
+        write_lidar_fit_page(found, (_name(a), _name(b)), folder)
+        save_figure(held_out_figure(found), folder / BEFORE_AND_AFTER)
+        save_figure(course_figure(found), folder / COURSE)
+        for name, figure in zip(FITTED_OF_LIDAR, (range_noise_figure(found), drop_out_figure(found)), strict=True):
+            save_figure(figure, folder / name)
+    return found
+
+
+def _name(source: Source) -> str:
+    return Path(source).stem if isinstance(source, str | Path) else source.name
+
+
 def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Path, *, paired: bool = False) -> None:
-    """Write the page.
+    """Write the page of a camera's fit.
 
     Args:
         found: the fit.
@@ -97,28 +132,67 @@ def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Pa
     Raises:
         SimjudgeError: the page cannot be written.
     """
+    content = _content(found, (sets[0].name, sets[1].name), FigureEmbedder())
+    content |= {"sentences": found.sentences(), "counts": found.frames, "trios": _trios(found, sets), "paired": paired}
+    _write(content, folder)
+
+
+def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) -> None:
+    """Write the page of a lidar's fit.
+
+    Args:
+        found: the fit.
+        names: of A and B.
+        folder: where; it exists.
+
+    Raises:
+        SimjudgeError: the page cannot be written.
+    """
     embedder = FigureEmbedder()
-    page = load_template("fit.html").render(
-        found=found,
-        names=[each.name for each in sets],
-        title=f"The camera under which {sets[1].name} predicts {sets[0].name} best",
-        colour=VERDICT_COLOURS[found.after.certainty.verdict],
-        word=fit_word(found),
-        sentences=found.sentences(),
-        rows=_rows(found),
-        table=found.table(),
-        held_out=embedder.embed(held_out_figure(found)),
-        course=embedder.embed(course_figure(found)) if len(found.course) > 1 else "",
-        trios=_trios(found, sets),
-        paired=paired,
-        version=version(),
-        losses=found.losses.lines(),
-    )  # fmt: skip
+    content = _content(found, names, embedder)
+    content |= {
+        "sentences": found.outcome(),
+        "unknowns": found.unknowns(),
+        "counts": found.clouds,
+        "range_noise": embedder.embed(range_noise_figure(found)),
+        "drop_out": embedder.embed(drop_out_figure(found)),
+        "rings": [
+            (name, f"{1000 * each.range_noise:.1f} mm", f"{100 * share:.1f} %", f"{100 * each.drop_out:.1f} %",
+             f"{each.triples:,}")
+            for name, each, share in zip(LIDAR_WORDS, found.distributions.statistics, found.distributions.outside,
+                                         strict=True)
+        ],
+    }  # fmt: skip
+    _write(content, folder)
+
+
+def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: FigureEmbedder) -> dict[str, Any]:
+    """What the pages of a camera and of a lidar share."""
+    return {
+        "found": found,
+        "names": names,
+        "title": f"The {found.sensor} under which {names[1]} predicts {names[0]} best",
+        "colour": VERDICT_COLOURS[found.after.certainty.verdict],
+        "word": fit_word(found),
+        "rows": _rows(found),
+        "table": found.table(),
+        "held_out": embedder.embed(held_out_figure(found)),
+        "course": embedder.embed(course_figure(found)) if len(found.course) > 1 else "",
+        "version": version(),
+        "losses": found.losses.lines(),
+        "rings": [],
+        "unknowns": [],
+        "trios": [],
+    }
+
+
+def _write(content: dict[str, Any], folder: Path) -> None:
+    page = load_template("fit.html").render(content)
     with atomic_file(folder / PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def fit_word(found: CameraFit) -> str:
+def fit_word(found: CameraFit | LidarFit) -> str:
     """The outcome in two or three words.
 
     Args:
@@ -130,9 +204,9 @@ def fit_word(found: CameraFit) -> str:
     return "A gap is left" if p is not None and p <= SIGNIFICANCE else "No gap can be told"
 
 
-def _rows(found: CameraFit) -> list[tuple[str, ...]]:
-    """Of each camera: W1 of held-out frames, floor and its quantile, p, and W1 of the fitted frames."""
-    held = zip(("B's own camera", "starting values", "fitted"), (found.before, found.start, found.after),
+def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
+    """Of each sensor: W1 of what was held out, floor and its quantile, p, and W1 of what was fitted."""
+    held = zip((f"B's own {found.sensor}", "starting values", "fitted"), (found.before, found.start, found.after),
                found.fitted_w1, strict=True)  # fmt: skip
     return [
         (name, format_number(each.mean_w1), format_number(each.certainty.floor_mean),

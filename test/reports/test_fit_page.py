@@ -13,9 +13,13 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.context.certainty import Certainty
 from simjudge.reports.fit_figures import course_figure, held_out_figure
-from simjudge.reports.fit_page import fit_word
+from simjudge.reports.fit_page import fit_word, write_lidar_fit_page
+from simjudge.reports.lidar_fit_figures import drop_out_figure, range_noise_figure
 from simjudge.sensors.camera.chain import Step
+from simjudge.sensors.lidar.ring_statistics import RingSamples
 from simjudge.studies.fitting.camera_fit import PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
+from simjudge.studies.fitting.lidar_fit import LidarFit
+from simjudge.studies.fitting.ring_distributions import ring_distributions
 
 FLOOR = {"floor_mean": 0.02, "floor_q95": 0.03}
 
@@ -46,6 +50,30 @@ def test_figures_show_the_numbers_of_the_fit():
     assert best.get_ydata().tolist() == [0.05, 0.05, 0.024]
     unknown = replace(found, after=HeldOutW1(0.025, Certainty()))
     assert "0.025" in held_out_figure(unknown).svg()
+
+
+def test_the_page_of_a_lidar_shows_its_rings_and_what_is_not_told(tmp_path):
+    camera, rng, ring = made(0.025, 0.3), np.random.default_rng(1), np.arange(4)
+    samples = [RingSamples(rng.normal(0, sigma, 50_000), ring, np.full(4, 1000 - lost), np.full(4, lost))
+               for sigma, lost in ((0.03, 250), (0.01, 40), (0.02, 150))]  # fmt: skip
+    numbers = (ParameterFit("range_noise", "m", 0.0, 0.028, 0.0283, 0.02, 0.03, 0.09),
+               ParameterFit("drop_out", "", 0.0, 0.21, 0.22, 0.0, 0.4, 0.08))  # fmt: skip
+    found = LidarFit(numbers, False, (samples[0].statistics(), samples[1].statistics()), camera.before, camera.start,
+                     camera.after, camera.fitted_w1, True, (5, 7), camera.course,
+                     ring_distributions(samples))  # fmt: skip
+    write_lidar_fit_page(found, ("track", "sim"), tmp_path)
+    page = (tmp_path / "fit.html").read_text()
+    for text in ("The lidar under which sim predicts track best", "0.0283", "0.0200 to 0.0300", "25.0 %", "4.0 %",
+                 "15.0 %", "These clouds cannot tell drop_out.", "The judge cannot tell", "Divergence is not fitted",
+                 "5 clouds were fitted and 7 held out", "lidars tried", "0.100", "0.025"):  # fmt: skip
+        assert text in page
+    assert "range_noise." not in page
+    curves = {line.get_label(): line.get_ydata().tolist() for line in drop_out_figure(found).axes[0].get_lines()}
+    assert curves == {"A: 25.0 %": [25.0] * 4, "B before: 4.0 %": [4.0] * 4, "B fitted: 15.0 %": [15.0] * 4}
+    steps = range_noise_figure(found).axes[0].patches[0].get_data()
+    middle = np.diff(steps.edges) / 2 + steps.edges[:-1]
+    assert np.isclose((steps.values * np.diff(steps.edges)).sum(), 100, atol=0.1)
+    assert np.isclose(np.sqrt((steps.values * middle**2).sum() / steps.values.sum()), 30, rtol=0.03)
 
 
 def test_python_and_command_write_page_and_figures(tmp_path):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds.cloud_set import Cloud
 from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
@@ -41,6 +42,37 @@ class RingStatistics:
     triples: int
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class RingSamples(ShortRepr):
+    """The runs of points of some clouds.
+
+    Attributes:
+        deviation: (N,), how far the ranges of points lie off their neighbours' line, metres. It is divided by sqrt(6),
+            so that its standard deviation is that of the range noise.
+        ring: (R,), numbers of the rings.
+        whole, lost: (R,), pairs of points of each ring on one surface, two columns apart, with and without a point
+            between.
+    """
+
+    deviation: FloatArray
+    ring: IntArray
+    whole: IntArray
+    lost: IntArray
+
+    def statistics(self) -> RingStatistics:
+        """Both numbers, over all rings.
+
+        Raises:
+            SimjudgeError: too few points lie on surfaces.
+        """
+        whole, lost = int(self.whole.sum()), int(self.lost.sum())
+        if whole < _LEAST_TRIPLES:
+            raise SimjudgeError(f"{whole} triples of points on one surface; {_LEAST_TRIPLES} are needed to tell noise"
+                                " and drop-out")  # fmt: skip
+        noise = _DEVIATIONS * float(np.median(np.abs(self.deviation - np.median(self.deviation))))
+        return RingStatistics(noise, lost / (lost + whole), lost + whole)
+
+
 def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
     """Estimate range noise and drop-out of the lidar that took some clouds.
 
@@ -53,29 +85,44 @@ def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
     Raises:
         SimjudgeError: clouds have no rings, or too few points lie on surfaces.
     """
-    bends, lost, whole = [], 0, 0
+    return ring_samples(clouds).statistics()
+
+
+def ring_samples(clouds: Iterable[Cloud]) -> RingSamples:
+    """Collect the runs of points that tell a lidar's range noise and drop-out.
+
+    Args:
+        clouds: with rings.
+
+    Returns:
+        The deviations of points, and the pairs of each ring.
+
+    Raises:
+        SimjudgeError: clouds have no rings.
+    """
+    bends: list[FloatArray] = []
+    pairs: dict[int, list[int]] = {}
     for cloud in clouds:
         points = lidar_points(cloud.table, cloud.where)
         if points.ring is None:
             raise SimjudgeError(f"{cloud.where}: its points have no rings; noise and drop-out are measured in rings")
-        for azimuth, ranges in _rings(points):
+        for ring, azimuth, ranges in _rings(points):
             step = np.diff(azimuth)
             column = float(np.median(step))
             one, two = _near(step, column, 1), _near(step, column, 2)
             inner = one[:-1] & one[1:] & _alike(ranges[:-2], ranges[2:])
             bends.append((ranges[2:] - 2 * ranges[1:-1] + ranges[:-2])[inner])
-            whole += int(np.count_nonzero(inner))
-            lost += int(np.count_nonzero(two & _alike(ranges[:-1], ranges[1:])))
-    if whole < _LEAST_TRIPLES:
-        raise SimjudgeError(f"{whole} triples of points on one surface; {_LEAST_TRIPLES} are needed to tell noise and"
-                            " drop-out")  # fmt: skip
-    bend = np.concatenate(bends)
-    noise = _DEVIATIONS * float(np.median(np.abs(bend - np.median(bend)))) / np.sqrt(6.0)
-    return RingStatistics(float(noise), lost / (lost + whole), lost + whole)
+            counts = pairs.setdefault(ring, [0, 0])
+            counts[0] += int(np.count_nonzero(inner))
+            counts[1] += int(np.count_nonzero(two & _alike(ranges[:-1], ranges[1:])))
+    rings = sorted(pairs)
+    counted = np.array([pairs[ring] for ring in rings], np.int64).reshape(-1, 2)
+    bend = np.concatenate(bends) if bends else np.zeros(0)
+    return RingSamples(bend / np.sqrt(6.0), np.array(rings, np.int64), counted[:, 0], counted[:, 1])
 
 
-def _rings(points: LidarPoints) -> list[tuple[FloatArray, FloatArray]]:
-    """Azimuth and range of each ring with enough points, by azimuth; one point a direction."""
+def _rings(points: LidarPoints) -> list[tuple[int, FloatArray, FloatArray]]:
+    """Number, azimuth and range of each ring with enough points, by azimuth; one point a direction."""
     assert points.ring is not None  # noqa: S101 - the caller has looked
     place = points.stored.astype(np.float64)
     azimuth, ranges = np.arctan2(place[:, 1], place[:, 0]), np.linalg.norm(place, axis=1)
@@ -86,7 +133,7 @@ def _rings(points: LidarPoints) -> list[tuple[FloatArray, FloatArray]]:
         apart = np.diff(azimuth[rows], prepend=-np.inf) > 1e-4
         rows = rows[apart]
         if len(rows) >= 10:
-            found.append((azimuth[rows], ranges[rows]))
+            found.append((int(ring), azimuth[rows], ranges[rows]))
     return found
 
 

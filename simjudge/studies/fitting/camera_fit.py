@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -90,6 +90,7 @@ class CameraFit:
         start_is_enough: whether the fitted frames show no gap with the starting values, so that nothing was searched.
         not_fitted: what B has more of than A, which no filter takes away.
         losses: what was left out.
+        sensor, items: what was fitted, and what a set holds, as pages call them.
     """
 
     parameters: tuple[ParameterFit, ...]
@@ -104,6 +105,8 @@ class CameraFit:
     start_is_enough: bool = False
     not_fitted: tuple[str, ...] = ()
     losses: Losses = field(default_factory=Losses)
+    sensor: ClassVar[str] = "camera"
+    items: ClassVar[str] = "frames"
 
     def content(self) -> dict[str, Any]:
         """The content of fit.json (docs/explain.md)."""

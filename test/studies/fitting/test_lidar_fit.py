@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
+import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
 from simjudge.sensors.lidar.cloud_degradation import CloudDegradation, degraded_cloud, degraded_clouds
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.lidar.ring_statistics import ring_statistics
+from simjudge.sensors.lidar.ring_statistics import RingSamples, ring_samples, ring_statistics
 from simjudge.sensors.sensor_file import read_sensors
-from simjudge.studies.fitting.lidar_fit import fit_lidar, take_clouds
+from simjudge.studies.fitting.fit_lidar import fit_lidar, take_clouds
+from simjudge.studies.fitting.lidar_fit import LIDAR_PAGE_FILES
+from simjudge.studies.fitting.ring_distributions import ring_distributions
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2")])
 HIDDEN = CloudDegradation(0.03, 0.25)
@@ -101,7 +106,7 @@ def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
     given = {"model": tmp_path / "post.yaml", "sensor": "lidar", "cuboid_iou": "bev", "patch": (8, 24), "theta": 0.5,
              "range_columns": 360, "elevations": (-24, 2, 24), "permutations": 40, "bootstrap": 40, "block": 0,
              "evaluations": 9, "sensors": tmp_path / "car.yaml"}  # fmt: skip
-    found = fit_lidar(a, clean, tmp_path / "out", **given)
+    found = sj.fit(a, clean, tmp_path / "out", **given)
     noise, lost = found.parameters
     assert noise.start == pytest.approx(HIDDEN.range_noise, abs=0.005)
     assert lost.start == pytest.approx(HIDDEN.drop_out, abs=0.03)
@@ -116,6 +121,60 @@ def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
     assert written.model().noise.range[0] == pytest.approx(np.hypot(0.04, noise.value), rel=1e-3)
     assert written.model().noise.drop_out == pytest.approx(lost.value, rel=1e-3)
     assert fit_lidar(a, clean, tmp_path / "out", **given).content() == found.content()
+    check_page(found, tmp_path / "out")
+
+
+def check_page(found, folder):
+    """The page holds what was found, and its figures the clouds' noise and drop-out, counted otherwise."""
+    assert {path.name for path in folder.iterdir()} == {"fit.json", "sensors.yaml", "tried.json", *LIDAR_PAGE_FILES}
+    page = (folder / "fit.html").read_text()
+    noise, lost = found.parameters
+    for text in (f"{noise.value:.4f}", f"{noise.low:.4f} to {noise.high:.4f}", f"{lost.start:.4f}",
+                 f"{found.before.mean_w1:.3f}", "5 clouds were fitted and 7 held out", "a lidar fitted by the judge",
+                 *found.sentences()):  # fmt: skip
+        assert str(escape(text)) in page
+    real, before, after = found.distributions.statistics
+    assert (real.range_noise, before.range_noise) == (pytest.approx(0.03, rel=0.05), pytest.approx(0, abs=1e-3))
+    assert after.range_noise == pytest.approx(noise.value, rel=0.05)
+    assert (real.drop_out, before.drop_out) == (pytest.approx(0.25, abs=0.02), pytest.approx(0, abs=0.01))
+    assert after.drop_out == pytest.approx(lost.value, abs=0.02)
+    for each in (real, after):
+        assert f"{1000 * each.range_noise:.1f} mm" in page
+        assert f"{100 * each.drop_out:.1f} %" in page
+    with (folder / "drop_out.csv").open() as stream:
+        rings = [row for row in csv.DictReader(stream) if row["series"].startswith("A:")]
+    assert np.mean([float(row["y"]) for row in rings]) == pytest.approx(25, abs=3)
+
+
+def test_distributions_are_those_of_known_noise():
+    rng = np.random.default_rng(5)
+    ring, many = np.array([3, 7, 9]), np.array([900, 500, 10])
+    samples = [RingSamples(rng.normal(0, sigma, 200_000), ring, many, lost) for sigma, lost in (
+        (0.02, np.array([100, 500, 10])), (0.01, np.array([0, 0, 0])), (0.02, np.array([100, 0, 0])))]  # fmt: skip
+    found = ring_distributions(samples)
+    middle = (found.edges[1:] + found.edges[:-1]) / 2
+    normal = np.exp(-((middle / 0.02) ** 2) / 2) / (0.02 * np.sqrt(2 * np.pi))
+    assert found.density[0] == pytest.approx(normal, abs=0.02 * normal.max())
+    assert (found.density * np.diff(found.edges)).sum(axis=1) + found.outside == pytest.approx(np.ones(3))
+    assert [each.tolist() for each in found.ring] == [[3, 7], [3, 7], [3, 7]]
+    assert found.ring_drop_out[0].tolist() == [0.1, 0.5]
+    assert found.statistics[0].drop_out == pytest.approx(610 / 2020)
+    assert found.statistics[0].range_noise == pytest.approx(0.02, rel=0.02)
+
+
+def test_each_ring_has_its_own_pairs(clean):
+    worse = degraded_clouds(clean, CloudDegradation(0.0, 0.2), 4)
+
+    def thinned(index):
+        cloud = worse.read(index)
+        kept = np.random.default_rng(index).random(len(cloud)) < 0.7
+        return replace(cloud, table=cloud.table[(cloud.table["ring"] != 5) | kept])
+
+    found = ring_samples(replace(clean, read=thinned))
+    share = found.lost / (found.lost + found.whole)
+    assert found.ring.tolist() == sorted(set(found.ring.tolist()))
+    assert share[found.ring == 7] == pytest.approx(0.2, abs=0.03)
+    assert share[found.ring == 5] == pytest.approx(1 - 0.8 * 0.7, abs=0.04)
 
 
 def test_some_clouds_keep_their_labels(clean):
@@ -132,3 +191,8 @@ def test_what_cannot_be_fitted_is_refused(clean, tmp_path):
     few = take_clouds(clean, np.arange(8))
     with pytest.raises(SimjudgeError, match="8 clouds"):
         fit_lidar(few, few, sensor="lidar", model=tmp_path / "post.yaml")
+    for given, word in (({"camera": "plain"}, "--sensors"), ({"detector": object()}, "model")):
+        with pytest.raises(UsageError, match=word):
+            sj.fit(clean, clean, sensor="lidar", **given)
+    with pytest.raises(UsageError, match="--sensor lidar"):
+        sj.fit(clean, clean, sensors="car.yaml")

@@ -1,0 +1,57 @@
+"""Figures of a lidar's fit: range noise and drop-out of A, of B, and of B with the fitted numbers."""
+
+from __future__ import annotations
+
+from simjudge.reports.palette import LIGHT
+from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
+from simjudge.studies.fitting.lidar_fit import LidarFit
+
+_WIDTH, _HEIGHT = 640.0, 280.0
+_MARGINS = (70.0, 20.0, 10.0, 46.0)
+LIDAR_WORDS = ("A", "B before", "B fitted")
+"""What the page calls A, B as it is, and B with the fitted numbers."""
+_COLOURS = (LIGHT["a"], LIGHT["floor"], LIGHT["b"])
+
+
+def range_noise_figure(found: LidarFit) -> ReportFigure:
+    """Draw how far the ranges of points lie off their neighbours in a ring, as histograms of held-out clouds.
+
+    Args:
+        found: the fit.
+    """
+    given = found.distributions
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Histograms of the range noise of A, of B, and of B as fitted.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
+        axes.set_xlabel("range off the neighbours' line, mm")
+        axes.set_ylabel("share of points per mm, %")
+        for row, (name, colour) in enumerate(zip(LIDAR_WORDS, _COLOURS, strict=True)):
+            noise = 1000 * given.statistics[row].range_noise
+            steps = axes.stairs(given.density[row] / 10, given.edges * 1000, color=colour, linewidth=LINE_WIDTH,
+                                label=f"{name}: {noise:.1f} mm")  # fmt: skip
+            figure.add_tooltips(steps, [f"{name}: standard deviation {noise:.1f} mm"])
+        axes.legend(loc="upper right")
+        axes.set_ylim(bottom=0.0)
+    return figure
+
+
+def drop_out_figure(found: LidarFit) -> ReportFigure:
+    """Draw the drop-out of each ring of held-out clouds.
+
+    Args:
+        found: the fit.
+    """
+    given = found.distributions
+    with report_style():
+        figure = ReportFigure(_WIDTH, _HEIGHT, "Drop-out of each ring of A, of B, and of B as fitted.")
+        axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
+        axes.set_xlabel("ring")
+        axes.set_ylabel("drop-out, %")
+        for row, (name, colour) in enumerate(zip(LIDAR_WORDS, _COLOURS, strict=True)):
+            share = 100 * given.statistics[row].drop_out
+            axes.plot(given.ring[row], 100 * given.ring_drop_out[row], "o-", color=colour, markersize=4, linewidth=1.0,
+                      label=f"{name}: {share:.1f} %")  # fmt: skip
+        most = max((float(each.max()) for each in given.ring_drop_out if len(each)), default=0.0)
+        axes.set_ylim(0.0, max(1.0, 135 * most))
+        axes.legend(loc="upper right", ncols=3)
+    return figure

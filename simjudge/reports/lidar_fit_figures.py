@@ -10,6 +10,8 @@ _WIDTH, _HEIGHT = 640.0, 280.0
 _MARGINS = (70.0, 20.0, 10.0, 46.0)
 LIDAR_WORDS = ("A", "B before", "B fitted")
 """What the page calls A, B as it is, and B with the fitted numbers."""
+_ROOM = 1.8
+"""Height of the axes, in peaks of what is compared: B before may be far narrower."""
 _COLOURS = (LIGHT["a"], LIGHT["floor"], LIGHT["b"])
 
 
@@ -25,13 +27,15 @@ def range_noise_figure(found: LidarFit) -> ReportFigure:
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, _HEIGHT), _MARGINS)
         axes.set_xlabel("range off the neighbours' line, mm")
         axes.set_ylabel("share of points per mm, %")
-        for row, (name, colour) in enumerate(zip(LIDAR_WORDS, _COLOURS, strict=True)):
-            noise = 1000 * given.statistics[row].range_noise
+        top = _ROOM * float(given.density[[0, 2]].max()) / 10
+        for row, (name, colour, line) in enumerate(zip(LIDAR_WORDS, _COLOURS, ("-", "-", "--"), strict=True)):
+            noise, peak = 1000 * given.statistics[row].range_noise, float(given.density[row].max()) / 10
+            cut = f" (up to {peak:.1f}, cut off)" if peak > top else ""
             steps = axes.stairs(given.density[row] / 10, given.edges * 1000, color=colour, linewidth=LINE_WIDTH,
-                                label=f"{name}: {noise:.1f} mm")  # fmt: skip
+                                linestyle=line, label=f"{name}: {noise:.1f} mm{cut}")  # fmt: skip
             figure.add_tooltips(steps, [f"{name}: standard deviation {noise:.1f} mm"])
         axes.legend(loc="upper right")
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, top)
     return figure
 
 

@@ -70,7 +70,11 @@ def test_the_page_of_a_lidar_shows_its_rings_and_what_is_not_told(tmp_path):
     assert "range_noise." not in page
     curves = {line.get_label(): line.get_ydata().tolist() for line in drop_out_figure(found).axes[0].get_lines()}
     assert curves == {"A: 25.0 %": [25.0] * 4, "B before: 4.0 %": [4.0] * 4, "B fitted: 15.0 %": [15.0] * 4}
-    steps = range_noise_figure(found).axes[0].patches[0].get_data()
+    axes = range_noise_figure(found).axes[0]
+    steps = axes.patches[0].get_data()
+    peak = float(axes.patches[1].get_label().split("up to ")[1].split(",")[0])
+    assert np.isclose(peak, 100 / (10 * np.sqrt(2 * np.pi)), atol=0.15)
+    assert axes.patches[2].get_data().values.max() < axes.get_ylim()[1] < peak
     middle = np.diff(steps.edges) / 2 + steps.edges[:-1]
     assert np.isclose((steps.values * np.diff(steps.edges)).sum(), 100, atol=0.1)
     assert np.isclose(np.sqrt((steps.values * middle**2).sum() / steps.values.sum()), 30, rtol=0.03)

@@ -80,6 +80,17 @@ def test_the_page_of_a_lidar_shows_its_rings_and_what_is_not_told(tmp_path):
     assert np.isclose(np.sqrt((steps.values * middle**2).sum() / steps.values.sum()), 30, rtol=0.03)
 
 
+def test_ranges_in_steps_give_noise_in_steps():
+    rng = np.random.default_rng(2)
+    found = set()
+    for sigma in np.linspace(0.015, 0.025, 60):
+        ranges = np.round(rng.normal(10, sigma, (3, 20_001)) / 0.004) * 0.004
+        bend = ranges[2] - 2 * ranges[1] + ranges[0]
+        sample = RingSamples(bend / np.sqrt(6), np.arange(1), np.array([20_001]), np.array([0]))
+        found.add(round(sample.statistics().range_noise, 5))
+    assert np.allclose(np.diff(sorted(found)), 0.0024, atol=0.0001)
+
+
 def test_python_and_command_write_page_and_figures(tmp_path):
     scene = paint(2, 20)
     for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):

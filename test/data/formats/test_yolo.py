@@ -16,7 +16,6 @@ from simjudge.data.formats.yolo import (
 )
 
 BOX = "1 0.5 0.5 0.25 0.2"  # in 40 x 30 pixels: 15..25 x 12..18
-KITTI = "Car 0.00 0 -1.57 599.4 156.4 629.8 189.2 2.85 2.63 12.34 0.47 1.49 69.44 -1.56"
 
 
 def counts(frames):
@@ -114,16 +113,6 @@ def test_rows(yolo, text, lost, kept):
     assert counts(frames) == lost
     assert len(frames.objects) == kept
     assert frames.labelled.tolist() == [True]
-
-
-@pytest.mark.parametrize("row", [KITTI, f"{KITTI}\n{KITTI} 0.9"])
-def test_rows_of_kitti_are_no_empty_set(yolo, row):
-    with pytest.raises(SimjudgeError, match=r"a\.txt:1: Car 0\.00 0 .*: a row of KITTI, as all others"):
-        read_yolo(yolo({"train": {"a": row}}))
-
-
-def test_one_row_of_kitti_among_others_is_counted(yolo):
-    assert counts(read_yolo(yolo({"train": {"a": f"{KITTI}\n{BOX}"}}))) == {"malformed rows": 1}
 
 
 def test_losses_name_file_row_and_value(yolo):

@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
 from simjudge.core.object_tables import Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
@@ -26,9 +26,6 @@ from simjudge.data.format_support.mask_codec import (
 )
 from simjudge.data.format_support.raw_rows import RawRows
 from simjudge.data.format_support.sidecar import Sidecar
-
-_KITTI = {15, 16}
-"""Columns of a row of KITTI, without and with a score; it begins with a class's name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +64,7 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
         The rows.
 
     Raises:
-        SimjudgeError: a file cannot be read, or all rows are those of another format.
+        SimjudgeError: a file cannot be read.
     """
     file: list[int] = []
     line: list[int] = []
@@ -89,9 +86,6 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
         values = np.fromiter(map(float, tokens), np.float64, len(tokens))
     except ValueError:
         values, bad = _number_by_number(tokens, start)
-    if len(bad) == len(file) > 0 and set(columns) <= _KITTI:
-        first = f"{paths[file[0]]}:{line[0]}: {one_line(' '.join(tokens[: start[1]]))}"
-        raise SimjudgeError(f"{first}: a row of KITTI, as all others; such a set has label_2/, not labels/")
     for row in bad:
         where = f"{paths[file[row]]}:{line[row]}"
         losses.add("malformed rows", f"{where} ({one_line(' '.join(tokens[start[row] : start[row + 1]]))})")

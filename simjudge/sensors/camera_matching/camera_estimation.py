@@ -27,7 +27,6 @@ from simjudge.sensors.camera_matching.statistic_values import (
     mosaic_contrast,
     noise_variances,
     sharpness_difference,
-    spectrum_difference,
     tone_difference,
     vignetting_difference,
 )
@@ -42,10 +41,6 @@ _NARROW_BLUR = 0.5
 """Standard deviation from which on wider blurs are tried, pixels."""
 _LEAST_SHARPNESS = 0.02
 """Difference of `sharpness_difference` below which blur is not looked for: 0.1 px."""
-_MUCH_NOISE = 5.0
-"""Grey levels of 255: behind more noise than this blur is told by frequencies, not by edges."""
-_LEAST_DETAIL = 0.03
-"""Difference of `spectrum_difference` below which blur is not looked for: about 0.4 px."""
 _MOSAIC_CONTRAST = 0.05
 """`mosaic_contrast` from which a mosaic is believed."""
 _LEAST_QUALITY = 3
@@ -152,14 +147,11 @@ def _blur(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Blur: both sides are equally sharp behind it."""
     bare = replace(found, blur=0.0)
 
-    noisy = math.hypot(found.shot * math.sqrt(0.5), found.read) >= _MUCH_NOISE
-
     def missing(blur: float) -> float:
-        difference = spectrum_difference if noisy else sharpness_difference
-        return difference(*pair.statistics(replace(found, blur=blur)))
+        return sharpness_difference(*pair.statistics(replace(found, blur=blur)))
 
     first = missing(0.0)
-    if abs(first) < (_LEAST_DETAIL if noisy else _LEAST_SHARPNESS):
+    if abs(first) < _LEAST_SHARPNESS:
         return bare
     sign = math.copysign(1.0, first)
     # Behind noise, far too wide a blur looks sharp again: the edges that are left are noise. So the narrowest counts.

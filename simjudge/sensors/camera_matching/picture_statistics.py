@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import dctn, rfft2
+from scipy.fft import dctn
 from scipy.ndimage import maximum_filter1d
 
 from simjudge.core.arrays import FloatArray
@@ -35,8 +35,6 @@ EDGE_REACH = 8
 """Pixels over which the height of an edge is taken."""
 RADIAL_BINS = 12
 """Rings of equal area around the middle of the picture."""
-SPECTRUM_BLOCK = 32
-"""Pixels along a side of the blocks whose power is taken by spatial frequency."""
 JPEG_BLOCK = 8
 """Pixels along a side of a block of JPEG (ITU-T T.81)."""
 FREQUENCIES = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (0, 3), (3, 0))
@@ -64,8 +62,6 @@ class PictureStatistics(ShortRepr):
         mosaic: (2, 3, 4), sum and count of how far a pixel lies from the mean of its four neighbours, by colour and by
             phase of the 2x2 grid (row * 2 + column).
         rings: (2, 12), sum of luminance (full scale 1) and count of pixels, in rings of equal area.
-        spectrum: (2, 16), sum of power (grey levels squared) and count of coefficients of luminance by spatial
-            frequency: column k is for k / 32 cycles a pixel.
     """
 
     values: FloatArray
@@ -74,7 +70,6 @@ class PictureStatistics(ShortRepr):
     coefficients: FloatArray
     mosaic: FloatArray
     rings: FloatArray
-    spectrum: FloatArray
 
     @classmethod
     def pooled(cls, parts: Sequence[PictureStatistics]) -> PictureStatistics:
@@ -120,7 +115,7 @@ def measure_picture(image: RgbImage) -> PictureStatistics:
     planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]
     values = np.stack([np.bincount(plane.ravel(), minlength=LEVELS) for plane in planes]).astype(np.float64)
     return PictureStatistics(values, _detail(image), _edges(luminance), _coefficients(image), _mosaic(image),
-                             _rings(luminance), _spectrum(luminance))  # fmt: skip
+                             _rings(luminance))  # fmt: skip
 
 
 def _detail(image: RgbImage) -> FloatArray:
@@ -192,19 +187,3 @@ def _rings(luminance: FloatImage) -> FloatArray:
     ring = np.minimum((share * RADIAL_BINS).astype(np.int64), RADIAL_BINS - 1).ravel()
     total = np.bincount(ring, luminance.ravel() / (LEVELS - 1), RADIAL_BINS)
     return np.stack([total, np.bincount(ring, minlength=RADIAL_BINS)]).astype(np.float64)
-
-
-def _spectrum(luminance: FloatImage) -> FloatArray:
-    """Power by spatial frequency in any direction, of blocks under a Hann window (Welch's method in two dimensions)."""
-    side, bands = SPECTRUM_BLOCK, SPECTRUM_BLOCK // 2
-    rows, columns = (length // side for length in luminance.shape)
-    cut = luminance[: rows * side, : columns * side].reshape(rows, side, columns, side)
-    blocks = cut.swapaxes(1, 2).reshape(-1, side, side)
-    blocks = blocks - blocks.mean((1, 2), keepdims=True)
-    window = np.hanning(side + 2)[1:-1].astype(np.float32)
-    power = (np.abs(np.asarray(rfft2(blocks * np.outer(window, window)))) ** 2).sum(0, dtype=np.float64)
-    cycles = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) * side
-    band = np.rint(cycles).astype(np.int64).ravel()
-    kept = band < bands
-    count = np.bincount(band[kept], minlength=bands) * float(len(blocks))
-    return np.stack([np.bincount(band[kept], power.ravel()[kept], bands), count])

@@ -25,10 +25,6 @@ _DARKEST, _BRIGHTEST = 3.0, 250.0
 """Grey levels: quantiles beyond these are left out, because they may be saturated."""
 _FEWEST_EDGES = 200
 """Edges of one height that both sets must hold, so that their steepness counts."""
-_COARSE = slice(1, 3)
-"""Bands of frequency that finer detail is compared with: 32 and 16 pixels a cycle."""
-_NOISE_BANDS = 3
-"""Bands of the finest frequencies, which show the noise."""
 _NORMAL_MEDIAN = 0.6744897501960817
 """Median of |X| for a normal X of deviation 1: the robust noise level of Donoho and Johnstone (Biometrika 81, 1994)."""
 _FEWEST_COEFFICIENTS = 300
@@ -139,31 +135,6 @@ def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
             medians = [_histogram_quantiles(counts, (0.5,))[0] for counts in (of_a, of_b)]
             return float(np.log(medians[1] / medians[0]))
     return 0.0
-
-
-def spectrum_difference(a: PictureStatistics, b: PictureStatistics) -> float:
-    """How much more of B's power is in fine detail than of A's, where both show more than their noise.
-
-    Edges that are lower than the noise cannot be measured; power by frequency can, because noise adds the same power
-    to all frequencies. Gain and offset do not change it. Any blur of B lowers it.
-
-    Args:
-        a, b: two sets, with about the same white noise.
-
-    Returns:
-        Mean logarithm of the ratio of powers, B over A, each relative to the set's coarse detail; 0 where there is no
-        detail above the noise.
-    """
-    powers = [each.spectrum[0] / np.maximum(each.spectrum[1], 1) for each in (a, b)]
-    if min(power.min() for power in powers) <= 0:
-        return 0.0
-    # The finest frequencies show the noise alone. The share of a band that is not noise is its weight.
-    weight = np.min([np.clip(1 - power[-_NOISE_BANDS:].mean() / power, 0, 1) ** 2 for power in powers], axis=0)
-    weight[: _COARSE.stop] = 0
-    if not weight.sum() > 0:
-        return 0.0
-    fine_a, fine_b = (np.log(power / power[_COARSE].mean()) for power in powers)
-    return float(weight @ (fine_b - fine_a) / weight.sum())
 
 
 def noise_variances(statistics: PictureStatistics) -> tuple[FloatArray, FloatArray]:

@@ -199,10 +199,11 @@ class ObjectsNode(SimjudgeNode):
         values |= dict(self.losses.counts)
         now = time.monotonic()
         silent = [side for side in (0, 1) if self._sensor != "lidar" and now - self._last_arrival[side] > _SILENCE]
-        if silent:
-            return TaskState(WARN, "; ".join(self._describe_silence(side) for side in silent), values)
+        faults = [self._describe_silence(side) for side in silent]
         if self.losses:
-            return TaskState(WARN, "left out: " + "; ".join(self.losses.lines()), values)
+            faults.append("left out: " + "; ".join(self.losses.lines()))
+        if faults:
+            return TaskState(WARN, "; ".join(faults), values)
         return TaskState(OK, f"comparing {self._sensor if self._sensor != 'both' else 'camera and lidar'}", values)
 
     def _describe_silence(self, side: int) -> str:

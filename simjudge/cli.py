@@ -9,7 +9,7 @@ import sys
 from io import TextIOWrapper
 
 from simjudge.commands.stopping import Stopping
-from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.errors import SimjudgeError, UsageError, is_interrupt
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
 
 
@@ -24,10 +24,10 @@ def main() -> None:
     stopped = False
     code: int = EXIT_OK
     try:
-        code = _run(stopping)
+        code = _run()
         stopped = stopping.swallowed or (stopping.received and code not in DONE)
     except BaseException as error:
-        stopped = stopping.received or stopping.caused(error)
+        stopped = stopping.received or is_interrupt(error)
         if not stopped:
             raise
     if stopped:
@@ -57,7 +57,7 @@ def _check_names() -> None:
             raise UsageError(f"{argument!a}: is no UTF-8 text; rename the file")
 
 
-def _run(stopping: Stopping) -> int:
+def _run() -> int:
     """The exit code of a command; expected errors are said."""
     try:
         _check_names()
@@ -65,19 +65,19 @@ def _run(stopping: Stopping) -> int:
 
         app()
     except SystemExit as end:
-        if stopping.caused(end):  # Typer makes an exit of Ctrl-C
+        if is_interrupt(end):  # Typer makes an exit of Ctrl-C
             raise
         return EXIT_OK if end.code is None else end.code if isinstance(end.code, int) else EXIT_FAILED
     except UsageError as error:
         sys.stderr.write(f"error: {error}\n")
         return EXIT_USAGE
     except SimjudgeError as error:
-        if stopping.caused(error):
+        if is_interrupt(error):
             raise
         sys.stderr.write(f"error: {error}\n")
         return EXIT_FAILED
     except OSError as error:
-        if stopping.caused(error):
+        if is_interrupt(error):
             raise
         sys.stderr.write(f"error: {error.filename or 'input or output'}: {error.strerror or error}\n")
         return EXIT_FAILED

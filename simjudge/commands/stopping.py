@@ -72,24 +72,6 @@ class Stopping:
             only.swallowed = False
             raise KeyboardInterrupt
 
-    @staticmethod
-    def caused(error: BaseException) -> bool:
-        """Whether an error is an interrupt, or was made of one and of nothing that the system refused.
-
-        Args:
-            error: any error, with those it came from.
-        """
-        each: BaseException | None = error
-        seen: set[int] = set()
-        while each is not None and id(each) not in seen:
-            if isinstance(each, KeyboardInterrupt):
-                return True
-            if isinstance(each, OSError):
-                return False
-            seen.add(id(each))
-            each = each.__cause__ or each.__context__
-        return False
-
     def say_stopped(self) -> None:
         """Say that the command was stopped; from now on another signal ends the process at once."""
         self._handle_as(signal.SIG_IGN)

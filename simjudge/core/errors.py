@@ -18,6 +18,27 @@ class UsageError(SimjudgeError):
     """The request itself makes no sense, whatever the files hold (exit code 2)."""
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an error is an interrupt, or was made of one and of nothing that the system refused.
+
+    A compiled library that calls Python back may turn Ctrl-C into an error of its own: Dr.Jit makes a RuntimeError
+    of it, with the interrupt as its cause.
+
+    Args:
+        error: any error, with those it came from.
+    """
+    each: BaseException | None = error
+    seen: set[int] = set()
+    while each is not None and id(each) not in seen:
+        if isinstance(each, KeyboardInterrupt):
+            return True
+        if isinstance(each, OSError):
+            return False
+        seen.add(id(each))
+        each = each.__cause__ or each.__context__
+    return False
+
+
 @dataclass
 class Losses:
     """Pieces of input that were left out: counted by kind, the first few of each named.

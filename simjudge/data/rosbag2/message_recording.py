@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, is_interrupt
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
@@ -68,7 +68,7 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
             until then is kept under a name that the error says.
     """
     path = output_path(Path(path))
-    stopped = None
+    stopped: BaseException | None = None
     with UnfinishedRecording(path) as place:
         live = LiveRecording(place.folder, STORAGE_OF_SUFFIX.get(path.suffix, "mcap"))
         try:
@@ -76,8 +76,10 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
                 live.set_custom_data(key, text)
             try:
                 yield MessageRecording(live)
-            except KeyboardInterrupt as stop:
-                stopped = stop
+            except BaseException as error:
+                if not is_interrupt(error):
+                    raise
+                stopped = error
             live.close()
             place.finish()
         except BaseException as error:

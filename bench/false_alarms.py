@@ -21,7 +21,7 @@ import numpy as np
 from simjudge.context.certainty import Evidence, estimate_certainty
 from simjudge.context.distinct import Members
 from simjudge.context.pool import ContextPool
-from simjudge.context.propensity import Propensity
+from simjudge.context.propensity import Propensity, UnitOdds
 from simjudge.context.resample_draws import ResampleDraws
 from simjudge.context.resampling import PooledSamples, ResampledW1
 from simjudge.context.sample_size import SampleSize
@@ -126,11 +126,13 @@ class Split:
 
 def judged_split(classes: list[JoinedClass], split: Split, seed: int) -> tuple[float | None, bool]:
     """The p of all classes together, and whether a class is a gap (see `SetComparison`); None for too few."""
-    odds = Propensity.zeros(split.count_a + split.count_b)
+    units = split.count_a + split.count_b
+    odds = UnitOdds(units)
     for each in classes:
-        frame = split.number[each.frame]
+        of_class, frame = Propensity.zeros(units), split.number[each.frame]
         own, share = Members(each.members.start, frame[each.members.item]), float((frame < split.count_a).mean())
-        odds.add_block(each.neighbours, own, frame[each.order], split.count_a, share)
+        of_class.add_block(each.neighbours, own, frame[each.order], split.count_a, share)
+        odds.add(of_class)
     draws = ResampleDraws(split.count_a, split.count_b, seed)
     draws.propensity = odds.of_units()[np.newaxis]
     resamples = draws.draw(PERMUTATIONS, 0)[0]

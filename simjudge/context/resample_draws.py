@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.context.method import MOST_TRIES
-from simjudge.context.resampling import Resamples, inclusion_chance
+from simjudge.context.resample_loops import GROUP
+from simjudge.context.resampling import Resamples
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 
@@ -20,7 +21,7 @@ BATCH_BYTES = 256 << 20
 """Memory for the labels, their order and the weights of a batch."""
 TRY_BYTES = 11
 """Bytes of a try for each unit: labels of all classes and of one, their order, and the weight."""
-TRIAL_TRIES = 20
+TRIAL_TRIES = GROUP
 """Permutations and draws of the first batch under a time limit, by which the others are measured."""
 LEAST_TRIES = 10
 """A batch of fewer tries is not worth a join, unless it is the last."""
@@ -106,7 +107,7 @@ class ResampleDraws:
         labels = np.zeros(noise.shape, np.uint8)
         for p in range(noise.shape[1]):
             labels[np.argpartition(order[:, p], self.units_a - 1)[: self.units_a], p] = 1
-        return Resamples(labels, weights, order, propensity, inclusion_chance(propensity, self.units_a))
+        return Resamples(labels, weights, order)
 
 
 class ResamplingSchedule:
@@ -158,8 +159,10 @@ class ResamplingSchedule:
             return None
         self._began, self._last_share = time.monotonic(), share
         self._share_done = 1.0 if self._share_done + share > 1 - 1e-9 else self._share_done + share
-        # At least one of each: the truth stands in the first batch.
-        goals = [min(number, max(1, round(number * self._share_done))) for number in self._wanted]
+        # At least one of each: the truth stands in the first batch. Groups of permutations stay together.
+        least = (GROUP, 1)
+        goals = [min(number, max(1, round(number * self._share_done / each)) * each)
+                 for number, each in zip(self._wanted, least, strict=True)]  # fmt: skip
         batch = self._draws.draw(goals[0] - self.permutations_done, goals[1] - self.bootstrap_done)
         self.permutations_done, self.bootstrap_done = goals
         return batch

@@ -8,8 +8,9 @@ import math
 import numpy as np
 from numba import njit
 
-LEAST_CHANCE = 1e-6
-"""A row that is hardly ever compared counts for no more than a million."""
+GROUP = 50
+"""Permutations that lend each other W1 of a row. Batches end where groups end, so that how the permutations are cut
+into batches changes nothing."""
 
 
 @njit(cache=True, nogil=True)
@@ -41,16 +42,12 @@ def expected_w1(n_a, n_b):
 
 
 @njit(cache=True, nogil=True)
-def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, chance, min_batch, sums, counts):
+def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels, min_batch, sums, counts):
     """Add W1 of every row that the truth compares under every relabelling, as if both sides had the truth's sizes.
 
-    A row counts once for each of its own samples that truly is A's. A relabelling compares only the rows that it leaves
-    with both sides, and those that few frames show are left so more rarely. So a row counts for more in a relabelling,
-    the less likely it is compared there: then it weighs in the floor what it weighs in the truth (Horvitz and Thompson,
-    J. Am. Stat. Assoc. 47, 1952). `chance` is that of each frame to count for A; empty: all rows count alike.
+    A row counts once for each of its own samples that truly is A's.
     """
     tries = labels.shape[1]
-    seen_in = np.full(len(labels), -1)
     a, n_a, area = np.empty(tries), np.empty(tries), np.empty(tries)
     seen, whole = np.empty(tries), np.empty(tries)
     for r in range(len(start) - 1):
@@ -74,33 +71,48 @@ def add_relabelled(start, rank, own_start, own_frame, frame, performance, labels
             if step > 0:
                 seen[:] = k + 1 - first
                 integrate(area, a, n_a, seen, whole, step)
-        rarely = 1.0
-        if len(chance) > 0:
-            all_a, all_b = 1.0, 1.0
-            for k in range(first, last):
-                held = frame[rank[k]]
-                if seen_in[held] != r:
-                    seen_in[held] = r
-                    all_a *= chance[held]
-                    all_b *= 1 - chance[held]
-            rarely = 1 / max(1 - all_a - all_b, LEAST_CHANCE)
-        _add_scaled(own, rarely, area, n_a, last - first, min_batch, sums, counts)
+        _scale(area, n_a, last - first, min_batch)
+        sums[0] += own * area[0]
+        counts[0] += own
+        for begin in range(1, tries, GROUP):
+            end = min(begin + GROUP, tries)
+            add_group(own, area[begin:end], sums[begin:end], counts[begin:end])
 
 
 @njit(cache=True, nogil=True)
-def _add_scaled(own, rarely, area, n_a, whole, min_batch, sums, counts):
-    """Add W1 of a row as if the sizes were those of column 0: `own` times to this, `rarely` as often to the others."""
+def _scale(area, n_a, whole, min_batch):
+    """Make W1 of a row's areas, as if the sizes were those of column 0; NaN where a side is too small."""
     true_size = expected_w1(n_a[0], whole - n_a[0])
     for p in range(len(area)):
         n_b = whole - n_a[p]
         if n_a[p] < min_batch or n_b < min_batch:
+            area[p] = np.nan
             continue
-        weight = own if p == 0 else own * rarely
-        w1 = area[p] / (n_a[p] * n_b)
+        area[p] /= n_a[p] * n_b
         if n_a[p] != n_a[0]:
-            w1 *= true_size / expected_w1(n_a[p], n_b)
-        sums[p] += weight * w1
-        counts[p] += weight
+            area[p] *= true_size / expected_w1(n_a[p], n_b)
+
+
+@njit(cache=True, nogil=True)
+def add_group(own, w1, sums, counts):
+    """Add a row's W1 under the permutations of a group; NaN is W1 of those that leave the row with one side only.
+
+    These borrow the W1 of the next permutation that compares the row; after the last comes the first. A permutation
+    leaves rows with one side the more often, the fewer units show them, and few units make W1 large. If it did without
+    these rows, the floor would be that of other rows than the truth's. A row that no permutation compares is left out.
+    """
+    lent = np.nan
+    for p in range(len(w1)):
+        if not np.isnan(w1[p]):
+            lent = w1[p]
+            break
+    if np.isnan(lent):
+        return
+    for p in range(len(w1) - 1, -1, -1):
+        if not np.isnan(w1[p]):
+            lent = w1[p]
+        sums[p] += own * lent
+        counts[p] += own
 
 
 @njit(cache=True, nogil=True)
@@ -164,24 +176,41 @@ def _count_units(start, end, rank, frame, times, held):
 
 
 @njit(cache=True, nogil=True)
-def add_odds(start, rank, own_start, own_frame, frame, count_a, share, prior, total, count):
-    """Add to each unit the log odds that a sample like one of its own is A's, given `prior` more samples."""
-    times, held = np.zeros(len(total)), np.empty(len(total), np.int64)
+def add_odds(start, rank, own_start, own_frame, frame, count_a, share, priors, total, count, moments):
+    """Add to each unit the log odds that a sample like one of its own is A's, for so many more samples in `priors`.
+
+    `total` is (priors, units). `moments` adds up over the own samples, for k of A's among the m units that show
+    the like: k, m, k k, k m, m m, and the number of samples that are like it.
+    """
+    times, held = np.zeros(len(count)), np.empty(len(count), np.int64)
     base = math.log(share / (1 - share))
     for r in range(len(start) - 1):
         units = _count_units(start[r], start[r + 1], rank, frame, times, held)
-        n_a, n_b = 0.0, 0.0
+        n_a, n_b, k = 0.0, 0.0, 0
         for j in range(units):
             if held[j] < count_a:
                 n_a += times[held[j]]
+                k += 1
             else:
                 n_b += times[held[j]]
+        _add_moments(moments, own_start[r + 1] - own_start[r], k, units, n_a + n_b)
         for m in range(own_start[r], own_start[r + 1]):
             unit = own_frame[m]
             mine_a = times[unit] if unit < count_a else 0.0
             mine_b = times[unit] - mine_a
-            odds = (n_a - mine_a + prior * share) / (n_b - mine_b + prior * (1 - share))
-            total[unit] += math.log(odds) - base
+            for i in range(len(priors)):
+                odds = (n_a - mine_a + priors[i] * share) / (n_b - mine_b + priors[i] * (1 - share))
+                total[i, unit] += math.log(odds) - base
             count[unit] += 1
         for j in range(units):
             times[held[j]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_moments(moments, times, k, m, samples):
+    moments[0] += times * k
+    moments[1] += times * m
+    moments[2] += times * k * k
+    moments[3] += times * k * m
+    moments[4] += times * m * m
+    moments[5] += times * samples

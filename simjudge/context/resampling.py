@@ -18,9 +18,6 @@ from simjudge.context.similarity_join import Neighbours
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
-_WIDEST, _BISECTIONS = 40.0, 80
-"""Log odds beyond which a chance is 0 or 1 here, and how often the range between is halved."""
-
 
 @dataclass(frozen=True, repr=False)
 class Resamples(ShortRepr):
@@ -33,15 +30,11 @@ class Resamples(ShortRepr):
         weights: uint8 (F, D), how often a frame was drawn. Column 0 is all ones.
         order: float64 (F, P), keys by which chance puts the frames in order, of which the first count for A; None where
             frames are swapped within pairs.
-        propensity: float64 (F,), log odds by which chance prefers a frame for A; None where frames are swapped.
-        chance: float64 (F,), how likely a frame counts for A, from `inclusion_chance`; None where frames are swapped.
     """
 
     labels: npt.NDArray[np.uint8]
     weights: npt.NDArray[np.uint8]
     order: FloatArray | None = None
-    propensity: FloatArray | None = None
-    chance: FloatArray | None = None
 
     def within(self, frame: IntArray) -> Resamples:
         """The same relabellings of the frames that hold a class, of which A keeps as many as it has.
@@ -62,11 +55,7 @@ class Resamples(ShortRepr):
             labels[held] = order <= np.partition(order, count_a - 1, axis=0)[count_a - 1]
         else:
             labels[held] = labels[held, :1]
-        if self.propensity is None or self.chance is None:
-            return replace(self, labels=labels)
-        chance = self.chance.copy()
-        chance[held] = inclusion_chance(self.propensity[held], count_a)
-        return replace(self, labels=labels, chance=chance)
+        return replace(self, labels=labels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,8 +153,7 @@ class ResampledW1(ShortRepr):
         """
         shared = (block.start, block.rank, rows.start, rows.item, samples.frame, samples.performance)
         if len(self.label_sum):
-            chance = np.zeros(0) if resamples.chance is None else resamples.chance
-            add_relabelled(*shared, resamples.labels, chance, min_batch, self.label_sum, self.label_count)
+            add_relabelled(*shared, resamples.labels, min_batch, self.label_sum, self.label_count)
         if len(self.weight_sum):
             add_reweighted(
                 *shared, samples.frame_count_a, resamples.weights, min_batch, self.weight_sum, self.weight_count
@@ -174,25 +162,6 @@ class ResampledW1(ShortRepr):
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The four sums, in the order of the attributes."""
         return self.label_sum, self.label_count, self.weight_sum, self.weight_count
-
-
-def inclusion_chance(propensity: FloatArray, count: int) -> FloatArray:
-    """How likely each frame is among the `count` that chance gives to A: its odds, all multiplied by one number.
-
-    Args:
-        propensity: float64 (F,), log odds by which chance prefers a frame.
-        count: the sum of the chances.
-
-    Returns:
-        float64 (F,).
-    """
-    if not 0 < count < len(propensity):
-        return np.full(len(propensity), float(count > 0))
-    low, high = -propensity.max() - _WIDEST, -propensity.min() + _WIDEST
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if (1 / (1 + np.exp(-propensity - middle))).sum() < count else (low, middle)
-    return np.asarray(1 / (1 + np.exp(-propensity - (low + high) / 2)))
 
 
 def _means(total: FloatArray, count: FloatArray) -> FloatArray:

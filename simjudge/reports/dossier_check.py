@@ -8,7 +8,8 @@ again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Alg
 * Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
 * For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
 * For the floor and p, the sampling units of both sets are dealt anew to A and B, each with a chance that grows with A's
-  share of the contexts like its own, and W1 of the same contexts is computed again, scaled to the true sizes.
+  share of the contexts like its own, and W1 of the same contexts is computed again, scaled to the true sizes. Where a
+  deal leaves a context with one side only, it borrows W1 from the next deal that compares it.
 * p of the classes is corrected (Holm 1979), and p of all results where there are several; each verdict must follow from
   p, the interval and the margin. Which classes count as tested, and the interval, are taken from result.json.
 
@@ -32,8 +33,10 @@ CLOSE = 1e-12
 """Numbers agree to this, relative; they are sums in another order."""
 SIGNIFICANCE = 0.05
 """Corrected p up to which a difference counts as a gap."""
-PRIOR = 4.0
-"""Contexts that are assumed beside those that are like one, in the odds of a unit."""
+PRIORS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1e12)
+"""Contexts that may be assumed beside those that are like one, in the odds of a unit."""
+GROUP = 50
+"""Deals that lend each other what one of them cannot compare."""
 BLOCK = 256
 """Contexts whose similarity to all others is computed at once."""
 
@@ -169,6 +172,21 @@ def similar_contexts(patches: np.ndarray[Any, Any], settings: dict[str, Any]) ->
     return found
 
 
+def assumed_contexts(shown: list[tuple[int, int, int]]) -> float:
+    """How many contexts are assumed in the odds: those of a beta-binomial distribution of A's shares.
+
+    Args:
+        shown: of each context, the units of A that show the like, all units that do, and the like contexts.
+    """
+    of_a, units, contexts = (np.array(column, np.float64) for column in zip(*shown, strict=True))
+    share = of_a.sum() / units.sum()
+    lottery, pairs = share * (1 - share), float((units * units - units).sum())
+    if not lottery * pairs > 0:
+        return math.inf
+    scatter = float(((of_a - share * units) ** 2).sum() - lottery * units.sum()) / (lottery * pairs)
+    return max(1 / scatter - 1, 0.0) * float(contexts.sum() / units.sum()) if scatter > 0 else math.inf
+
+
 def add_odds(
     alike: list[np.ndarray[Any, Any]], unit: np.ndarray[Any, Any], units_a: int, odds: np.ndarray[Any, Any]
 ) -> None:
@@ -183,11 +201,19 @@ def add_odds(
     share = float((unit < units_a).mean())
     if not 0 < share < 1:
         return
+    held = [np.unique(unit[near]) for near in alike]
+    shown = [(int((each < units_a).sum()), len(each), len(near)) for each, near in zip(held, alike, strict=True)]
+    assumed = min(max(assumed_contexts(shown), PRIORS[0]), PRIORS[-1])
+    upper = next(k for k in range(1, len(PRIORS)) if assumed <= PRIORS[k])
+    low, high = PRIORS[upper - 1 : upper + 1]
+    part = math.log(assumed / low) / math.log(high / low)
     for context, near in enumerate(alike):
         others = unit[near][unit[near] != unit[context]]
         of_a = int((others < units_a).sum())
-        ratio = (of_a + PRIOR * share) / (len(others) - of_a + PRIOR * (1 - share))
-        odds[:, unit[context]] += math.log(ratio) - math.log(share / (1 - share)), 1
+        of_b = len(others) - of_a
+        ratios = [(of_a + prior * share) / (of_b + prior * (1 - share)) for prior in (low, high)]
+        log_odds = (1 - part) * math.log(ratios[0]) + part * math.log(ratios[1])
+        odds[:, unit[context]] += log_odds - math.log(share / (1 - share)), 1
 
 
 def expected_w1(size_a: Any, size_b: Any) -> Any:
@@ -228,22 +254,6 @@ def deal_units(
     return np.stack(columns, axis=1)
 
 
-def chance_of_a(preferred: np.ndarray[Any, Any], number: int) -> np.ndarray[Any, Any]:
-    """How likely each unit is among those that are dealt to A: its odds, all multiplied by what gives their number.
-
-    Args:
-        preferred: log odds of the units.
-        number: of them that are dealt to A.
-    """
-    if not 0 < number < len(preferred):
-        return np.full(len(preferred), float(number > 0))
-    low, high = -preferred.max() - 40.0, -preferred.min() + 40.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if (1 / (1 + np.exp(-preferred - middle))).sum() < number else (low, middle)
-    return np.asarray(1 / (1 + np.exp(-preferred - (low + high) / 2)))
-
-
 def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], units_a: int, *, paired: bool) -> Any:
     """Which contexts of a class count for A: of the units that hold the class, A keeps as many as it has.
 
@@ -267,7 +277,7 @@ def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], uni
 
 def compare_class(
     performance: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], alike: list[np.ndarray[Any, Any]],
-    order: np.ndarray[Any, Any], odds: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
+    order: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Algorithm 1 for one class, as it is and for every deal.
 
@@ -276,7 +286,6 @@ def compare_class(
         unit: of each context, those of B behind those of A.
         alike: of each context those that are like it.
         order: as `deal_units` makes it.
-        odds: of the units, from `add_odds`.
         units_a: of A.
         settings: "parameters" of result.json.
 
@@ -284,8 +293,6 @@ def compare_class(
         "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts.
     """
     label = labels_of_class(order, unit, units_a, paired=settings["paired"])
-    held = np.unique(unit)
-    of_a = chance_of_a((odds[0] / np.maximum(odds[1], 1))[held], int((held < units_a).sum()))
     total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
     w1, overlap, least = [], np.zeros(len(unit), bool), settings["min_batch_size"]
     for context, found_near in enumerate(alike):
@@ -301,15 +308,29 @@ def compare_class(
         found = (np.abs(share_a - share_b)[:-1] * np.diff(performance[near])[:, None]).sum(0)
         w1.append(float(found[0]))
         overlap[near] = True
+        scaled = np.full(len(counts), np.nan)
         size = expected_w1(size_a[counts], size_b[counts])
-        # A context that is rarely left with both sides weighs more in the deals that leave it so.
-        near_units = np.searchsorted(held, np.unique(unit[near]))
-        chance = 1.0 if settings["paired"] else 1 - np.prod(of_a[near_units]) - np.prod(1 - of_a[near_units])
-        weight = np.where(np.arange(len(counts)) > 0, 1 / max(chance, 1e-6), 1.0)[counts]
-        total[counts] += weight * found[counts] * size[0] / size
-        count[counts] += weight
+        scaled[counts] = found[counts] * size[0] / size
+        scaled = lent_w1(scaled)
+        total += np.nan_to_num(scaled)
+        count += ~np.isnan(scaled)
     with np.errstate(invalid="ignore", divide="ignore"):
         return {"w1": w1, "dealt": total / count, "overlap": overlap}
+
+
+def lent_w1(w1: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """W1 of a context in each deal; one that cannot compare it borrows from the next one of its group that can.
+
+    Args:
+        w1: of the truth and of each deal, NaN where one side is empty.
+    """
+    whole = w1.copy()
+    for begin in range(1, len(w1), GROUP):
+        group = w1[begin : begin + GROUP]
+        there = np.flatnonzero(~np.isnan(group))
+        if len(there):
+            whole[begin : begin + GROUP] = group[there[np.searchsorted(there, np.arange(len(group))) % len(there)]]
+    return whole
 
 
 def certainty(mean_w1: float, dealt: np.ndarray[Any, Any]) -> dict[str, float | None]:
@@ -357,7 +378,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
     for class_id, rows in rows_of.items():
         found = compare_class(
-            table["performance"][rows], unit[rows], alike[class_id], order, odds, units[0], settings
+            table["performance"][rows], unit[rows], alike[class_id], order, units[0], settings
         )
         of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
         classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found["dealt"])

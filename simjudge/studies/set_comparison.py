@@ -13,7 +13,7 @@ from simjudge.context.join_parts import PartRunner
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts
 from simjudge.context.pool import ClassPair, Samples
-from simjudge.context.propensity import Propensity
+from simjudge.context.propensity import UnitOdds
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.resample_draws import ResampleDraws, ResamplingSchedule
 from simjudge.context.resampling import ResampledW1, Resamples
@@ -213,7 +213,7 @@ def compare_together(
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
     parts: list[dict[int, list[list[ResampledW1]]]] = [{k: [] for k in ids} for _ in scheduled]
     units = [sum(side.count for side in each.comparison.units) for each in scheduled]
-    odds = [[Propensity.zeros(count) for _ in limits] for count in units]
+    odds = [[UnitOdds(count) for _ in limits] for count in units]
     for class_id in ids:
         pairs = _class_pairs(scheduled, class_id, wanted=wanted)
         found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)

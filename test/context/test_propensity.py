@@ -1,4 +1,4 @@
-"""The odds that a unit's contexts are A's, against loops, and the choice of units by them."""
+"""The odds that a unit's contexts are A's, against loops and formulas, and the choice of units by them."""
 
 import numpy as np
 import pytest
@@ -8,33 +8,87 @@ from naive_method import METHODS, frame_sets, naive_patch, naive_similar, sample
 
 from simjudge.context.algorithm import compare_pairs
 from simjudge.context.pool import ClassPair
+from simjudge.context.propensity import PRIORS, Propensity, UnitOdds
 from simjudge.context.resample_draws import ResampleDraws
 
 
 @settings(max_examples=40, deadline=None)
 @given(frame_sets(max_objects=14, max_frames=6), METHODS, st.integers(0, 6))
-def test_propensity_is_the_mean_log_odds_of_the_objects_of_a_unit(made, method, first):
+def test_propensity_is_the_log_odds_of_the_objects_of_a_unit(made, method, first):
     frames, performance = made
     of_frame = frames.objects.frame
     first = min(first, len(frames))
     in_a = of_frame < first
     a, b = (samples_of(frames, performance, method, np.flatnonzero(side)) for side in (in_a, ~in_a))
     [found] = compare_pairs([ClassPair(a, b, propensity=True)], method)
-    units = found.propensity[0].of_units()
+    [odds] = found.propensity
     assert found.resampled == []
     patches = [naive_patch(frames, row, method) for row in range(len(performance))]
+    alike = [np.array([naive_similar(patches[row], other, method) for other in patches]) for row in range(len(patches))]
     share = float(np.mean(in_a)) if len(in_a) else 0.0
-    for unit in range(len(frames)):
-        odds = []
-        for row in np.flatnonzero(of_frame == unit):
-            like = [naive_similar(patches[row], other, method) for other in patches]
-            near = np.flatnonzero(like & (of_frame != unit))
-            of_a = int(np.sum(in_a[near]))
-            odds.append(np.log((of_a + 4 * share) / (len(near) - of_a + 4 - 4 * share)) - np.log(share / (1 - share))
-                        if 0 < share < 1 else 0.0)  # fmt: skip
+    total, count = np.zeros((len(PRIORS), 2 * len(frames))), np.zeros(2 * len(frames))
+    shown = []
+    for row, unit in enumerate(of_frame.tolist() if 0 < share < 1 else []):
+        near = np.flatnonzero(alike[row] & (of_frame != unit))
+        of_a = int(np.sum(in_a[near]))
         # Units are A's frames, then B's, as both tables number all frames.
         number = unit if unit < first else len(frames) + unit
-        assert units[number] == pytest.approx(np.mean(odds) if odds else 0.0)
+        for each, prior in enumerate(PRIORS):
+            ratio = (of_a + prior * share) / (len(near) - of_a + prior * (1 - share))
+            total[each, number] += np.log(ratio) - np.log(share / (1 - share))
+        count[number] += 1
+        units_a, units = (len(np.unique(of_frame[side])) for side in (alike[row] & in_a, alike[row]))
+        shown.append((units_a, units, sum(alike[row])))
+    np.testing.assert_allclose(odds.total, total, atol=1e-9)
+    np.testing.assert_array_equal(odds.count, count)
+    k, m, samples = np.array(shown, np.float64).reshape(-1, 3).T
+    moments = [k.sum(), m.sum(), (k * k).sum(), (k * m).sum(), (m * m).sum(), samples.sum()]
+    np.testing.assert_allclose(odds.moments, moments)
+
+
+def _scattered(units: int, correlation: float, rows: int, random) -> Propensity:
+    """Rows that each show `units` units, two samples of each, of which a beta-binomial number are A's."""
+    share = 0.3
+    strength = 1 / correlation - 1 if correlation else np.inf
+    chance = random.beta(share * strength, (1 - share) * strength, rows) if correlation else np.full(rows, share)
+    k = random.binomial(units, chance)
+    m = np.full(rows, units)
+    odds = Propensity.zeros(1)
+    odds.moments[:] = [k.sum(), m.sum(), (k * k).sum(), (k * m).sum(), (m * m).sum(), 2 * m.sum()]
+    return odds
+
+
+@pytest.mark.parametrize("correlation", [0.02, 0.1, 0.5])
+def test_the_prior_is_that_of_the_distribution_that_the_shares_come_from(correlation):
+    odds = _scattered(12, correlation, 100_000, np.random.default_rng(1))
+    assert odds.prior == pytest.approx(2 * (1 / correlation - 1), rel=0.05)
+
+
+def test_where_shares_scatter_as_in_a_lottery_the_odds_say_nothing():
+    odds = _scattered(12, 0.0, 100_000, np.random.default_rng(2))
+    assert odds.prior > 2 * 1000
+    alternating = Propensity.zeros(3)
+    alternating.moments[:] = [5, 10, 5, 10, 20, 20]
+    alternating.total[:] = np.linspace(1, 0, len(PRIORS))[:, np.newaxis]
+    assert np.isinf(alternating.prior), "each of five rows shows one unit of A and one of B"
+    assert alternating.settled() == pytest.approx(np.zeros(3))
+
+
+@pytest.mark.parametrize(("prior", "place"), [(0.2, 0), (1, 0), (3, 1.585), (4, 2), (512, 9)])
+def test_odds_between_two_priors_are_in_proportion(prior, place, monkeypatch):
+    monkeypatch.setattr(Propensity, "prior", prior)
+    odds = Propensity.zeros(2)
+    odds.total[:] = np.arange(len(PRIORS))[:, np.newaxis] * [1, -2]
+    assert odds.settled() == pytest.approx([place, -2 * place], abs=1e-3)
+
+
+def test_classes_add_to_a_unit_as_often_as_it_holds_them():
+    both = UnitOdds(3)
+    for total, count in (([2, 0, -1], [2, 0, 1]), ([1, 0, 3], [1, 0, 1])):
+        odds = Propensity.zeros(3)
+        odds.total[:], odds.count[:] = total, count
+        both.add(odds)
+    assert both.of_units() == pytest.approx([1, 0, 1])
 
 
 @pytest.mark.parametrize("preferred", [0.0, 1.5])

@@ -16,7 +16,7 @@ from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.method import Method
 from simjudge.context.pool import Samples
 from simjudge.context.resample_draws import draw_resamples
-from simjudge.context.resample_loops import expected_w1
+from simjudge.context.resample_loops import GROUP, add_group, expected_w1
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import GAPS, LARGE_GAP, NO_OVERLAP, NOT_TESTED
@@ -38,24 +38,33 @@ def _mean_w1(frames: FrameSet, performance, frames_of_a, frames_of_b, method) ->
     return float(w1.sum()), len(w1)
 
 
-def _relabelled_w1(frames: FrameSet, performance, labels, number, chance, method) -> tuple[float, float]:
-    """Sum and weight of W1 under a relabelling, context by context of what truly is A's."""
-    truth, label = labels[:, 0], labels[:, number]
+def _relabelled_sums(frames: FrameSet, performance, labels, method, group: int) -> np.ndarray:
+    """Sum and number of W1 under each relabelling, (2, P), context by context of what truly is A's."""
+    truth, tries = labels[:, 0], labels.shape[1]
     of_frame, patches = frames.objects.frame, [naive_patch(frames, row, method) for row in range(len(performance))]
-    total, count = 0.0, 0.0
+    sums = np.zeros((2, tries))
     for row in np.flatnonzero(truth[of_frame]):
         near = np.flatnonzero([naive_similar(patches[row], other, method) for other in patches])
-        around = np.unique(of_frame[near])
-        compared = 1 - np.prod(chance[around]) - np.prod(1 - chance[around])
-        sides = [[near[side[of_frame[near]] == 1], near[side[of_frame[near]] == 0]] for side in (truth, label)]
-        if len(near) == 0 or min(len(each) for side in sides for each in side) < method.min_batch_size:
+        values, true_size = [], None
+        for label in labels.T:
+            sides = [near[label[of_frame[near]] == side] for side in (1, 0)]
+            if len(near) == 0 or min(map(len, sides)) < method.min_batch_size:
+                values.append(None)
+                continue
+            size = expected_w1(*(float(len(side)) for side in sides))
+            true_size = size if true_size is None and not values else true_size
+            if true_size is None:
+                break
+            values.append(wasserstein_distance(*(performance[side] for side in sides)) * true_size / size)
+        if true_size is None:
             continue
-        w1 = wasserstein_distance(*(performance[each] for each in sides[1]))
-        sizes = [expected_w1(*(float(len(each)) for each in side)) for side in sides]
-        weight = 1 / compared if number else 1
-        total += weight * w1 * sizes[0] / sizes[1]
-        count += weight
-    return total, count
+        sums[:, 0] += values[0], 1
+        for begin in range(1, tries, group):
+            columns = range(begin, min(begin + group, tries))
+            for p in columns:
+                after = [values[q] for q in (*range(p, columns.stop), *range(begin, p)) if values[q] is not None]
+                sums[:, p] += (after[0], 1) if after else (0, 0)
+    return sums
 
 
 def _split(frames: FrameSet, performance, first: int, method) -> tuple[Samples, Samples]:
@@ -71,22 +80,39 @@ def test_equals_algorithm_1_on_relabelled_and_redrawn_frames(made, method, first
     frames, performance = made
     assume(first < len(frames))
     random = np.random.default_rng(seed)
-    labels = random.integers(0, 2, (len(frames), 4)).astype(np.uint8)
+    labels = random.integers(0, 2, (len(frames), 8)).astype(np.uint8)
     labels[:, 0] = np.arange(len(frames)) < first
     weights = random.integers(0, 3, (len(frames), 3)).astype(np.uint8)
     weights[:, 0] = 1
-    chance = random.uniform(0.1, 0.9, len(frames))
     a, b = _split(frames, performance, first, method)
-    _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights, chance=chance))
-    for p in range(labels.shape[1]):
-        total, count = _relabelled_w1(frames, performance, labels, p, chance, method)
-        np.testing.assert_allclose(resampled.label_sum[p], total, atol=1e-9)
-        assert resampled.label_count[p] == pytest.approx(count)
+    _, (resampled,) = compare_class(a, b, method, resamples=Resamples(labels, weights))
+    sums = _relabelled_sums(frames, performance, labels, method, GROUP)
+    np.testing.assert_allclose(resampled.arrays()[:2], sums, rtol=1e-9, atol=1e-9)
     for d in range(weights.shape[1]):
         drawn = np.repeat(np.arange(len(frames)), weights[:, d])
         total, count = _mean_w1(frames, performance, drawn[drawn < first], drawn[drawn >= first], method)
         np.testing.assert_allclose(resampled.weight_sum[d], total, atol=1e-9)
         assert resampled.weight_count[d] == count
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4, 0.9])
+def test_what_a_permutation_cannot_compare_it_borrows_within_its_group(missing):
+    random = np.random.default_rng(7)
+    w1 = random.uniform(0, 1, 9)
+    w1[random.uniform(size=9) < missing] = np.nan
+    w1[4] = 0.25
+    sums, counts = np.zeros(9), np.zeros(9)
+    add_group(3, w1, sums, counts)
+    for p in range(9):
+        rolled = np.roll(w1, -p)
+        assert sums[p] == 3 * rolled[~np.isnan(rolled)][0]
+    assert counts == pytest.approx(3)
+
+
+def test_a_row_that_no_permutation_of_a_group_compares_says_nothing():
+    sums = np.zeros((2, 5))
+    add_group(2, np.full(5, np.nan), *sums)
+    assert not sums.any()
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 30), (2, 3), (4, 4), (5, 60), (30, 30), (100, 200)])

@@ -82,14 +82,21 @@ def _mitsuba_or_skip():
 
 @pytest.fixture(params=["mitsuba", "numpy"])
 def light_of(request, monkeypatch):
-    """Makes a Light of a scene, with each of the tracers."""
-    from simjudge.engines.default import light  # noqa: PLC0415 - only where light is traced
+    """Makes a Light of a scene, or another `kind` of light, with each of the tracers."""
+    from simjudge.engines.default import light, numpy_tracer, tracers  # noqa: PLC0415 - only where light is traced
 
-    if request.param == "numpy":
-        monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
-    else:
+    if request.param == "mitsuba":
         _mitsuba_or_skip()
-    return light.Light
+        return lambda *arguments, kind=light.Light: kind(*arguments)
+    monkeypatch.setattr(light, "choose_variant", lambda: "numpy")
+    monkeypatch.setattr(tracers, "choose_variant", lambda: "numpy")
+
+    def make(*arguments, kind=light.Light):
+        made = kind(*arguments)
+        assert isinstance(made._tracer, numpy_tracer.NumpyTracer)
+        return made
+
+    return make
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.exit_codes import EXIT_LOST
 from simjudge.core.progress import Advance, ProgressBar, ProgressLines
 
-ENGINE_HELP = "Engine of the simulator: default, chrono, a plug-in's name, or package.module:Class."
+ENGINE_HELP = "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class."
 _LINE_PERIOD = 30.0
 """Seconds between the lines that say how far a task is, where there is no terminal."""
 

@@ -39,8 +39,10 @@ class EngineAvailability:
 
 def engine_availability() -> tuple[EngineAvailability, ...]:
     """The availability of all engines: our own, then those that other packages register."""
-    plugins = (entries for name, entries in registered_engines().items() if name not in OWN_ENGINES)
-    return (_default(), _chrono(), *(_plugin(entry) for entries in plugins for entry in entries))
+    others = (entries for name, entries in registered_engines().items() if name not in OWN_ENGINES)
+    plugins = (_plugin(entry) for entries in others for entry in entries)
+    default = _default()
+    return (default, _baked(runs=default.runs), _chrono(), *plugins)
 
 
 def _plugin(entry: EntryPoint) -> EngineAvailability:
@@ -70,6 +72,11 @@ def _default() -> EngineAvailability:
         variant = f"variant: {error}"
     cuda = "CUDA: a GPU" if has_cuda() else "CUDA: none"
     return EngineAvailability("default", runs=True, lines=(versions, variant, f"{llvm}; {cuda}", _DEFAULT_ABILITIES))
+
+
+def _baked(*, runs: bool) -> EngineAvailability:
+    standing = "the default engine with the light of what stands found once: for closed loops; engine default is exact"
+    return EngineAvailability("baked", runs=runs, lines=(standing,))
 
 
 def _chrono() -> EngineAvailability:

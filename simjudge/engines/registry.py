@@ -23,12 +23,13 @@ GROUP = "simjudge.engines"
 """The group of entry points in which a package registers its engines."""
 OWN_ENGINES = {
     "default": EntryPoint("default", "simjudge.engines.default.default_engine:DefaultEngine", GROUP),
+    "baked": EntryPoint("baked", "simjudge.engines.default.baked_engine:BakedEngine", GROUP),
     "chrono": EntryPoint("chrono", "simjudge.engines.chrono.chrono_engine:ChronoEngine", GROUP),
 }
 """simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken."""
-CHOICES = "default, chrono, a plug-in's name, or package:Class"
+CHOICES = "default, baked, chrono, a plug-in's name, or package:Class"
 """What an option or setting that chooses an engine takes, in words."""
-_REMEDIES = {"default": "; pip install simjudge[sim]"}
+_REMEDIES = dict.fromkeys(("default", "baked"), "; pip install simjudge[sim]")
 
 
 def registered_engines() -> dict[str, list[EntryPoint]]:

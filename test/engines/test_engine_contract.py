@@ -14,11 +14,12 @@ def builder(name):
     return build
 
 
+@pytest.mark.parametrize("name", ["default", "baked"])
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)
-def test_default_engine(check):
+def test_engine_of_our_own(check, name):
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
-    check(builder("default"))
+    check(builder(name))
 
 
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=str)

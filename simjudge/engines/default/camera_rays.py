@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from simjudge.core.arrays import FloatArray
+from simjudge.engines.default.tracer import Hit
 
 
 class View(NamedTuple):
@@ -42,7 +43,8 @@ class Rays(NamedTuple):
 class Spot(NamedTuple):
     """Where rays hit, and all that shading needs to know there, in the world.
 
-    `off` is the point, off the surface; `emitted` is None where nothing of the scene shines.
+    `off` is the point, off the surface; `emitted` is None where nothing of the scene shines. `hit` is what was hit, and
+    `front` the mask of those that were hit from outside.
     """
 
     valid: Any
@@ -60,3 +62,5 @@ class Spot(NamedTuple):
     mean_left: Any
     mean_lost: Any
     emitted: Any
+    hit: Hit
+    front: Any

@@ -111,7 +111,10 @@ class DefaultEngine(BodyEngine[Bodies]):
     def _seen(self) -> Light:
         self._moved()
         if self._light is None:
-            from simjudge.engines.default.light import Light  # noqa: PLC0415 - Mitsuba, only where it is needed
-
-            self._light = Light(self.scene, self._car)
+            self._light = self._make_light()
         return self._light
+
+    def _make_light(self) -> Light:
+        from simjudge.engines.default.light import Light  # noqa: PLC0415 - Mitsuba, only where it is needed
+
+        return Light(self.scene, self._car)

@@ -56,6 +56,7 @@ class Integrator:
         self._surfaces, self._lookups = tracer.table(packed.surfaces), tracer.table(packed.lookups)
         self._textures = TextureLookup(tracer, packed.levels, packed.texels)
         self._gloss, self._lamps = tracer.table(packed.gloss), tracer.table(packed.lamps)
+        self._gloss_pairs = tracer.table(np.hstack([packed.gloss[:, 2:], np.roll(packed.gloss, -1, axis=0)[:, 2:]]))
         self._emission = None if packed.emission is None else tracer.table(packed.emission)
         self._bumps = None if packed.bumps is None else Bumps(tracer, packed.bumps)
         self._glass = None if packed.glass is None else Glass(tracer, packed.glass, self._normals)
@@ -260,7 +261,8 @@ class Integrator:
         normal = t.vector([b0 * c[k] + hit.b1 * c[3 + k] + hit.b2 * c[6 + k] for k in range(3)])
         u, v = (b0 * c[k] + hit.b1 * c[k + 2] + hit.b2 * c[k + 4] for k in (9, 10))
         facet = self._facet(hit)
-        facet = t.select(t.dot(facet, direction) > 0, -facet, facet)
+        behind_face = t.dot(facet, direction) > 0
+        facet = t.select(behind_face, -facet, facet)
         r = t.row(self._rotations, hit.thing, 16, hit.valid)
         normal = self._normalized(self._rotated(r, normal))
         behind = t.dot(normal, facet) < 0
@@ -282,7 +284,7 @@ class Integrator:
         metal = shading.again_and_again(colour, s[7]) * s[4]
         return Spot(
             hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7],
-            self._emitted(hit, texture),
+            self._emitted(hit, texture), hit, ~behind_face,
         )  # fmt: skip
 
     def _emitted(self, hit: Hit, texture: Any) -> Any:
@@ -356,10 +358,10 @@ class Integrator:
             half = self._normalized(direction + spot.view)
             f = shading.schlick(t.dot(half, direction))
             lobe = shading.gloss(t.xp, spot.alpha, t.dot(spot.normal, half), n_l, n_v)
-            _, _, left_l, lost_l = self._table(spot.row, n_l)
+            left_l, lost_l = self._left_and_lost(spot.row, n_l)
             return base * left_l + metal * lost_l + (spot.f0 * (1 - f) + f) * lobe
 
-        in_sight = self._lamps_in_sight(spot) if t.knows_open_ways else 0
+        in_sight, hidden = self._known_sight(spot)
 
         def of_lamp(i: Any) -> Any:
             lamp = t.row(self._lamps, i, LAMP, t.everywhere)
@@ -369,6 +371,7 @@ class Integrator:
             direction = there / distance
             n_l = t.dot(spot.normal, direction)
             lit = spot.valid & (n_l > 0) & (t.dot(spot.facet, direction) > 0) & (distance < lamp[3])
+            lit = lit if hidden is None else lit & ~t.bit(hidden, i)
 
             def shine() -> Any:
                 open_way = t.bit(in_sight, i)
@@ -388,6 +391,10 @@ class Integrator:
         lit = lit & ~t.blocked(spot.off, sun.direction, sun.distance, lit, together=together)
         return light + t.select(lit, sun.irradiance * (n_l * reflection(sun.direction, n_l)), 0.0)
 
+    def _known_sight(self, spot: Spot) -> tuple[Any, Any]:
+        """Bits of the lamps that nothing that stands hides, and of those that something hides (None: not known)."""
+        return self._lamps_in_sight(spot) if self._t.knows_open_ways else 0, None
+
     def _lamps_in_sight(self, spot: Spot) -> Any:
         """Bits of the lamps that nothing that stands hides from spots, as far as that is known beforehand."""
         t, (start, shape) = self._t, self._cell_grid
@@ -400,14 +407,24 @@ class Integrator:
         above = inside & (plane[0] * spot.off[0] + plane[1] * spot.off[1] + plane[2] * spot.off[2] > plane[3])
         return t.select(above, t.row(self._cells, row, 1, above)[0], 0)
 
-    def _table(self, row: Any, cosine: Any) -> Any:
-        """The columns of `Packed.gloss` for cosines, linear between the table's rows."""
+    def _left_and_lost(self, row: Any, cosine: Any) -> tuple[Any, Any]:
+        """The last two columns of `Packed.gloss` for cosines: those of `_table`, with one look-up for both rows."""
+        cell, part = self._cell_of(cosine)
+        pair = self._t.row(self._gloss_pairs, row + cell, TABLE_ROW, self._t.everywhere)
+        return pair[0] + (pair[2] - pair[0]) * part, pair[1] + (pair[3] - pair[1]) * part
+
+    def _cell_of(self, cosine: Any) -> tuple[Any, Any]:
+        """The row of a gloss table below a cosine, and how far it is to the next one, 0 to 1."""
         t = self._t
         at = t.xp.sqrt(t.xp.minimum(t.xp.maximum(cosine, 0.0), 1.0)) * (shading.TABLE - 1)
         # Clipped as integers once more: NaN, in lanes that nobody looks at, must not read beside the table.
         cell = t.xp.minimum(t.xp.maximum(t.whole(at), 0), shading.TABLE - 2)
-        low, high = (t.row(self._gloss, row + cell + k, TABLE_ROW, t.everywhere) for k in (0, 1))
-        part = at - t.decimal(cell)
+        return cell, at - t.decimal(cell)
+
+    def _table(self, row: Any, cosine: Any) -> Any:
+        """The columns of `Packed.gloss` for cosines, linear between the table's rows."""
+        cell, part = self._cell_of(cosine)
+        low, high = (self._t.row(self._gloss, row + cell + k, TABLE_ROW, self._t.everywhere) for k in (0, 1))
         return [low[k] + (high[k] - low[k]) * part for k in range(4)]
 
 

@@ -49,6 +49,8 @@ class Light:
         variant: what it runs on, for people.
     """
 
+    _integrator_kind = Integrator
+
     def __init__(self, scene: Scene, extra_things: Sequence[Thing] = ()) -> None:
         """Prepare a scene, with extra things in it (the car's parts).
 
@@ -76,8 +78,9 @@ class Light:
         self._stands = [
             not moves and part.surface.refractive_index is None for moves, (_, part) in zip(moving, parts, strict=True)
         ]
-        self._lamps, self._rays_since_move, self._judged = packed.lamps[: packed.lamp_count, :4], 0, False
-        self._integrator = Integrator(self._tracer, packed)
+        self._packed_lamps = packed.lamps[: packed.lamp_count]
+        self._lamps, self._rays_since_move, self._judged = self._packed_lamps[:, :4], 0, False
+        self._integrator = self._integrator_kind(self._tracer, packed)
         self._tracer.move({}, self._rotations, self._positions)
         self._integrator.set_rotations(self._rotations)
         self._timed = TimedLight(self._tracer, self._integrator, self._place)
@@ -217,13 +220,22 @@ class Light:
             self._integrator.set_rotations(self._rotations)
         if any(self._stands[index] for index in moved):
             self._rays_since_move, self._judged = 0, False
-            self._integrator.set_open_cells(NO_CELLS)
+            self._forget_sight()
 
     def _count_rays(self, rays: int) -> None:
         """Take note of rays to come. Find where lamps are surely in sight, once things have stood for long."""
-        worth = self._rays_since_move > _WORTH_JUDGING and len(self._lamps) and self._tracer.knows_open_ways
-        if worth and not self._judged:
+        if self._rays_since_move > _WORTH_JUDGING and not self._judged:
             self._judged = True
+            self._judge_sight()
+        self._rays_since_move += rays
+
+    def _forget_sight(self) -> None:
+        """Something that stood has moved: what is known of lamps in sight is no longer true."""
+        self._integrator.set_open_cells(NO_CELLS)
+
+    def _judge_sight(self) -> None:
+        """Find where lamps are surely in sight."""
+        if len(self._lamps) and self._tracer.knows_open_ways:
             standing = [
                 world_vertices(thing, at)[thing.mesh.faces]
                 for thing, at, stands in zip(self._things, self._at, self._stands, strict=True)
@@ -231,7 +243,6 @@ class Light:
             ]
             corners = np.concatenate([np.zeros((0, 3, 3)), *standing])
             self._integrator.set_open_cells(find_open_cells(corners, self._lamps.astype(np.float64)))
-        self._rays_since_move += rays
 
     def _rays_of(self, lens: Lens, n: int, chosen: tuple[int, ...]) -> list[Rays]:
         """The lens's rays, the chosen of n x n a pixel, pixels in `pixel_order`, in wavefronts."""

@@ -134,6 +134,9 @@ class MitsubaTracer:
         blocked = any_of(standing, active & ~mi.Bool(open_way))
         return blocked | any_of(moving, active & ~blocked & self._near_moving(origin, direction, distance))
 
+    def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
+        return self._trees[0].any(origin, direction, distance, active, together=True) & active
+
     def _near_moving(self, origin: Any, direction: Any, distance: Any) -> Any:
         """Mask: the sphere that holds all that moves all the time is in the way; it has room for rounding."""
         centre = mi.Point3f(*self._sphere[:3]) - origin

@@ -24,12 +24,16 @@ class NumpyTracer:
     knows_open_ways = False
     wavefront = 1 << 14
 
-    def __init__(self, meshes: Sequence[Mesh], vertices: Sequence[Floats], clear: Sequence[bool]) -> None:
+    def __init__(
+        self, meshes: Sequence[Mesh], vertices: Sequence[Floats], moving: Sequence[bool], clear: Sequence[bool]
+    ) -> None:
         """Build it from the things' triangles, each in its own frame, and their vertices in the world.
 
         Those that are clear block no light.
         """
         self._opaque = np.flatnonzero(~np.array(clear, bool))
+        self._standing: Tree | None = None
+        self._still = np.flatnonzero(~np.array(clear, bool) & ~np.array(moving, bool))
         forest = grow_forest(meshes)
         self._faces, self._below = forest.faces.astype(np.int32), forest.below
         self._bounds = np.array([[v.min(0), v.max(0)] for v in vertices], np.float64).reshape(-1, 2, 3)
@@ -43,8 +47,9 @@ class NumpyTracer:
         low, high = self._bounds[:, 0] - room, self._bounds[:, 1] + room
         self._top = self._blocking = grow(low, high)
         if len(self._opaque) < len(low):
-            blocking = grow(low[self._opaque], high[self._opaque])
-            self._blocking = blocking._replace(order=self._opaque[blocking.order])
+            self._blocking = _grow_some(low, high, self._opaque)
+        self._standing = None
+        self._bounded = low, high
         self._rotations, self._positions = rotations.astype(np.float64), positions.astype(np.float64)
 
     def close(self) -> None:
@@ -112,6 +117,11 @@ class NumpyTracer:
     ) -> Any:
         return np.isfinite(self._search(self._blocking, origin, direction, distance, active, nearest=False)[0])
 
+    def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
+        if self._standing is None:
+            self._standing = _grow_some(*self._bounded, self._still)
+        return np.isfinite(self._search(self._standing, origin, direction, distance, active, nearest=False)[0])
+
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         total = np.zeros((3, len(like)), np.float32)
         for i in range(count if np.any(active) else 0):
@@ -151,6 +161,12 @@ class NumpyTracer:
             self._rotations, self._positions, out,
         )  # fmt: skip
         return out
+
+
+def _grow_some(low: FloatArray, high: FloatArray, chosen: IntArray) -> Tree:
+    """The tree of some boxes."""
+    tree = grow(low[chosen], high[chosen])
+    return tree._replace(order=chosen[tree.order])
 
 
 def _in_place(values: Any, places: IntArray) -> Any:

@@ -256,6 +256,19 @@ class Tracer(Protocol):
             The mask.
         """
 
+    def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
+        """Mask: something that does not move all the time, and is not clear, lies nearer than a distance.
+
+        Args:
+            origin: world, metres.
+            direction: unit, world.
+            distance: metres.
+            active: mask; other rays are not hidden.
+
+        Returns:
+            The mask.
+        """
+
     def add_up(self, count: int, active: Any, term: Callable[[Any], Any], like: Any) -> Any:
         """The sum of the vectors term(0) + term(1) + ..., where active.
 

@@ -30,7 +30,7 @@ def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[
     if choose_variant() == "numpy":
         from simjudge.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
 
-        return NumpyTracer(meshes, vertices, clear)
+        return NumpyTracer(meshes, vertices, moving, clear)
     load_mitsuba()
     from simjudge.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs its variant set
     from simjudge.engines.default.mitsuba_trees import Part  # noqa: PLC0415 - likewise

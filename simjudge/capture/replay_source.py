@@ -128,6 +128,25 @@ def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limi
     return ReplaySource(trajectory, poses_from, names, stamps[usable], sizes, losses)
 
 
+def read_source_poses(options: ReplayOptions, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str]:
+    """Read the poses alone.
+
+    Args:
+        options: where they are.
+        limits: how far apart poses may be, and how fast the body may move.
+        losses: takes what is left out.
+
+    Returns:
+        The poses, and where they are from, for people.
+
+    Raises:
+        SimjudgeError: they cannot be read.
+        UsageError: options do not go together.
+    """
+    trajectory, poses_from, _ = _poses(options, limits, losses)
+    return trajectory, poses_from
+
+
 def _poses(options: ReplayOptions, limits: MotionLimits, losses: Losses) -> tuple[Trajectory, str, int | None]:
     """The trajectory, where it is from, and by how much its stamps are ahead of the time of recording."""
     text = options.path if not is_recording(options.path) else Path(options.poses or "")

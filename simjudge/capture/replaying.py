@@ -27,8 +27,9 @@ from simjudge.capture.replay_sensors import (
     recorded_cloud_stamps,
 )
 from simjudge.capture.replay_source import ReplaySource
+from simjudge.capture.sensor_replaying import SensorReplayOptions, replay_sensors
 from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.engines.contract import Engine
@@ -48,18 +49,20 @@ class ReplayResult:
     Attributes:
         path: the recording.
         record_path: the JSON file that says what was done.
-        frames: number of frames.
+        frames: number of frames; without a camera of the sensors' readings.
         losses: frames and poses of the source that could not be used, and what the recording could not hold.
+        unit: what `frames` counts.
     """
 
     path: Path
     record_path: Path
     frames: int
     losses: Losses = field(default_factory=Losses, repr=False)
+    unit: str = "frames"
 
     def __str__(self) -> str:
         """One line for people."""
-        return f"{self.path}: {self.frames} frames"
+        return f"{self.path}: {self.frames} {self.unit}"
 
 
 def replay(  # noqa: PLR0913 - the options of the command
@@ -67,7 +70,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     out: str | Path,
     *,
     scene: str | Path,
-    camera: str | Path | Camera,
+    camera: str | Path | Camera | None = None,
     poses: str | Path | None = None,
     parent: str | None = None,
     child: str | None = None,
@@ -107,7 +110,8 @@ def replay(  # noqa: PLR0913 - the options of the command
         recording: a recording with poses, or a TUM or CSV text file of poses.
         out: the recording to write: x.mcap, x.db3, or a folder.
         scene: a scene's file, or the name of one that comes with simjudge.
-        camera: a camera's file, the name of one that comes with simjudge, or a camera.
+        camera: a camera's file, the name of one that comes with simjudge, or a camera. None: `sensors` alone are
+            replayed, without frames.
         poses: topic of the poses, where the recording has several, or a text file of poses.
         parent: fixed frame, for poses from tf; None for the root.
         child: the body's frame, for poses from tf; None for base_link.
@@ -153,8 +157,14 @@ def replay(  # noqa: PLR0913 - the options of the command
         seed=seed,
     )  # fmt: skip
     limits, alignment, offset = options.limits, options.alignment, options.offset
-    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    if camera is None:
+        if sensors is None:
+            raise UsageError("--camera: say what sees the scene, or --sensors what else is replayed")
+        alone = SensorReplayOptions(sensors, cloud_topic, smoothing, options, engine)
+        count, losses = replay_sensors(Path(recording), target, world, alone, log, progress)
+        return ReplayResult(target, replay_record_path(target), count, losses, "readings")
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     found = read_camera_path(recording, options, seen_by)
     source, path, where = found.source, found.path, found.mounted
     plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)

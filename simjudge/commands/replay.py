@@ -19,7 +19,10 @@ def replay(
     scene: str | None = typer.Option(
         None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
     ),
-    camera: str = typer.Option(..., "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    camera: str | None = typer.Option(
+        None, "--camera", metavar="FILE|NAME", help="The camera that sees it. Not needed with --sensors.",
+        show_default=False,
+    ),
     out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
     simulator: str | None = typer.Option(
         None, "--for", metavar="SIMULATOR",
@@ -95,6 +98,8 @@ def replay(
         given = {
             "scene": scene, "cones": cones, "cone-kinds": cone_kinds, "sensors": sensors, "cloud-topic": cloud_topic
         }  # fmt: skip
+        if camera is None:
+            raise UsageError(f"--for {simulator}: say which camera its script moves (--camera)")
         _write_script(simulator, bag, out, camera, given, where)
         return
     if scene is None:

@@ -17,8 +17,10 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import read_clouds, read_set
+from simjudge.driving.drive import drive
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
@@ -185,3 +187,42 @@ def test_clouds_of_a_replay_know_where_they_were_taken(tmp_path):
         expected = (x + 0.3 * np.cos(angle) - 0.1 * np.sin(angle), 0.3 * np.sin(angle) + 0.1 * np.cos(angle), 0.4)
         assert sensor.position == pytest.approx(expected, abs=1e-6)
         assert sensor.angles()[0] == pytest.approx(angle, abs=1e-6)
+
+
+def test_sensors_are_replayed_without_a_camera(tmp_path):
+    """A drive's scans, made again along its recorded poses, are those of the drive: nothing but poses lies between."""
+    real, again = tmp_path / "real.mcap", tmp_path / "again.mcap"
+    (tmp_path / "sensors.yaml").write_text(
+        "roof: {kind: lidar, rate: 5, columns: 91, range: [0.1, 50], mount: {position: [0, 0, 0.5]}}\n"
+        "gyro: {kind: gyroscope, rate: 50, window: 0.01}\n"
+        "accelerometer: {kind: accelerometer, rate: 50, window: 0.01}\n"
+    )
+    drive("lab", real, sensors=tmp_path / "sensors.yaml", limit=1.0, driver="straight", speed=1.0, images=False)
+    result = replay(real, again, scene="lab", sensors=tmp_path / "sensors.yaml", max_speed=50)
+    assert str(result).endswith(f"{result.frames} readings")
+    assert result.record_path.is_file()
+    made, virtual = read_clouds(real), read_clouds(again)
+    shared = sorted(set(made.stamp.tolist()) & set(virtual.stamp.tolist()))
+    assert len(shared) >= 3
+    for stamp in shared:
+        one, other = (each.read(each.stamp.tolist().index(stamp)).table for each in (made, virtual))
+        assert len(one) == len(other)
+    inertial = [message for _, message in decoded_messages(Recording(again), {"/imu/data"}, Losses())]
+    stamps = [header_stamp(message.header) for message in inertial]
+    assert len(set(stamps)) == len(stamps) > 30, "one message for gyroscope and accelerometer"
+    assert all(message.linear_acceleration.z > 5 for message in inertial)
+    topics = {info.topic for info in Recording(again).topic_infos()}
+    assert {"/scan/points", "/imu/data", "/tf"} <= topics, topics
+    assert not any("camera" in topic for topic in topics)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({}, "--sensors"), ({"sensors": "vlp16", "rate": 2.0}, "--rate"), ({"sensors": "vlp16", "start": 1.0}, "--start")],
+)
+def test_without_a_camera_what_chooses_frames_is_refused(tmp_path, options, message):
+    poses = tmp_path / "poses.txt"
+    poses.write_text("1 0 0 0 0 0 0 1\n2 1 0 0 0 0 0 1\n")
+    with pytest.raises(UsageError, match=message):
+        replay(poses, tmp_path / "out.mcap", scene="lab", **options)
+    assert not list(tmp_path.glob("out*"))

@@ -133,11 +133,11 @@ def read_with_format(
     return frames, form.name
 
 
-def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Losses:
+def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = None) -> Losses:
     """Write a data set in the format that the path is called by.
 
     Args:
-        frames: the data set.
+        frames: the data set; point clouds go to `write_clouds`.
         path: x.mcap, x.db3 or x.json for a file, any other name for a folder. Nothing may be there yet.
         to: the format of a folder, such as "yolo"; None for a file.
 
@@ -148,6 +148,8 @@ def write_set(frames: FrameSet, path: str | Path, to: str | None = None) -> Loss
         UsageError: the name says no format, or `to` is no format or does not suit the name.
         SimjudgeError: something is there already, or it cannot be written.
     """
+    if isinstance(frames, CloudSet):
+        return write_clouds(frames, path, to)
     path = Path(path)
     files, folders = file_suffixes(), {each.name: each for each in folder_formats()}
     if path.suffix in files:

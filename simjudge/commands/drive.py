@@ -62,6 +62,9 @@ def drive(
     min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
     min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
     engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
+    images: bool = typer.Option(
+        True, "--images/--no-images", help="Record images, or only truth, detections and motion."
+    ),
     names: bool = list_option(),
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
@@ -90,6 +93,7 @@ def drive(
         min_size=min_size,
         min_visible=min_visible,
         engine=engine,
+        images=images,
         log=print_note,
         progress=progress,
     )

@@ -160,6 +160,7 @@ def drive(  # noqa: PLR0913 - the options of the command
     min_size: float = Labelling.min_size,
     min_visible: float = Labelling.min_visible,
     engine: str = "default",
+    images: bool = True,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> DriveResult:
@@ -186,6 +187,8 @@ def drive(  # noqa: PLR0913 - the options of the command
         min_size: smaller things are not labelled, pixels.
         min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
         engine: name of the engine, or `package:Class` (`simjudge.engines.registry`).
+        images: whether images are recorded, and frames of cameras that do not drive. Without, ground truth, detections,
+            motion and commands are.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -202,8 +205,8 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, vehicle, engine, seed, rate, target is not None, min_score, sensors, driver, speed,
-        Labelling(min_size, min_visible),
+        scene, camera, detector, vehicle, engine, seed, rate, images and target is not None, min_score, sensors, driver,
+        speed, Labelling(min_size, min_visible),
     )  # fmt: skip
     loop = make_closed_loop(options, drive_limits(driver, laps, limit))
     about = describe_drive(options, loop)
@@ -219,7 +222,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
-            recorder = DriveRecorder(recording, loop)
+            recorder = DriveRecorder(recording, loop, images=images)
         try:
             _run(loop, recorder, progress)
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simjudge.capture.camera_record import CameraRecorder, fixed_mounts
 from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
@@ -27,17 +29,18 @@ from simjudge.vehicle.vehicle_messages import (
 class DriveRecorder:
     """Writes what happens in a closed loop; everything at the simulated time at which it was there to be recorded."""
 
-    def __init__(self, recording: MessageRecording, loop: ClosedLoop) -> None:
+    def __init__(self, recording: MessageRecording, loop: ClosedLoop, *, images: bool = True) -> None:
         """Begin with the transforms that stay: the poses of the sensors on the car.
 
         Args:
             recording: receives the messages.
             loop: the drive.
+            images: whether images are recorded, where any are made.
 
         Raises:
             UsageError: no camera_info can be made of a lens.
         """
-        self._recording, self._loop = recording, loop
+        self._recording, self._loop, self._images = recording, loop, images
         types = standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))
         self._tracker = JointTracker(loop.vehicle)
@@ -79,4 +82,5 @@ class DriveRecorder:
             self._recording.write(f"/{INPUT_TOPIC}", event.time, self._car.input(event.time, event.command))
         else:
             time = event.event.time
-            self._cameras[event.event.camera].record(time, event.captured, event.detections)
+            captured = event.captured if self._images else replace(event.captured, image=None)
+            self._cameras[event.event.camera].record(time, captured, event.detections)

@@ -155,7 +155,7 @@ def test_a_frame_that_nobody_answers_is_counted_and_time_goes_on(graph, heard, t
     assert graph.until(lambda: sim.poll() is not None)
     assert sim.returncode == 3
     assert "10 frames that nobody answered in time" in graph.output(sim)
-    assert "1 drives that did not finish" in graph.output(sim)
+    assert "drives that did not finish" not in graph.output(sim), "it ended at the limit that was asked for"
 
 
 @pytest.mark.long

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from simjudge.commands.common import exit_if_lost, print_note, progress
 from simjudge.commands.options import takes_settings
+from simjudge.core.errors import UsageError
 from simjudge.studies.fitting.fit_settings import FitSettings
+
+if TYPE_CHECKING:
+    from simjudge.studies.comparison import Source
 
 
 @takes_settings
@@ -21,7 +26,13 @@ def fit(
         None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
     ),
     sensors: str | None = typer.Option(
-        None, help="Lidar: sensors of B's clouds: a file or a name. Written to OUT with fitted noise and drop-out."
+        None, help="Lidar: sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers."
+    ),
+    rendered: list[str] | None = typer.Option(
+        None,
+        "--rendered",
+        metavar="SENSORS=CLOUDS",
+        help="Lidar: B's scans rendered with a file of another divergence; several of them fit the divergence.",
     ),
 ) -> None:
     """Fit a camera or a lidar so that B predicts A best, and test it on frames that were not fitted.
@@ -33,9 +44,25 @@ def fit(
     from simjudge.reports.fit_page import fit as run
     from simjudge.studies.fitting.camera_fit import PAGE
 
-    found = run(a, b, out, settings=settings, camera=camera, sensors=sensors, log=print_note, progress=progress)
+    found = run(
+        a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),
+        log=print_note, progress=progress,
+    )  # fmt: skip
     print_table(found.table())
     for line in found.sentences():
         print_note(line)
     print_note(f"fit in {out}; to look at it, open {out / PAGE}")
     exit_if_lost(found.losses)
+
+
+def _rendered(given: list[str]) -> dict[str | Path, Source]:
+    """Clouds by sensor file."""
+    found: dict[str | Path, Source] = {}
+    for words in given:
+        sensors, sign, clouds = words.partition("=")
+        if not (sensors and sign and clouds):
+            raise UsageError(f"--rendered {words}: a sensor file and its clouds are needed, as in wide.yaml=wide.mcap")
+        if sensors in found:
+            raise UsageError(f"--rendered {words}: {sensors} is given twice")
+        found[sensors] = Path(clouds)
+    return found

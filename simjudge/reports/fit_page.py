@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from simjudge.perception.detector import Detector
 from simjudge.reports.figure_files import save_figure
 from simjudge.reports.fit_figures import course_figure, held_out_figure
 from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.lidar_fit_figures import LIDAR_WORDS, drop_out_figure, range_noise_figure
+from simjudge.reports.lidar_fit_figures import LIDAR_WORDS, divergence_figure, drop_out_figure, range_noise_figure
 from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
@@ -31,7 +32,7 @@ from simjudge.studies.fitting.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, 
 from simjudge.studies.fitting.fit import fit_camera
 from simjudge.studies.fitting.fit_lidar import fit_lidar
 from simjudge.studies.fitting.fit_settings import FitSettings
-from simjudge.studies.fitting.lidar_fit import FITTED_OF_LIDAR, LidarFit
+from simjudge.studies.fitting.lidar_fit import DIVERGENCE, NOISE_OF_LIDAR, FittedDivergence, LidarFit
 from simjudge.studies.lidar_settings import LIDAR
 
 _PICTURES = 3
@@ -55,6 +56,7 @@ def fit(  # noqa: PLR0913 - the options of the command
     settings: FitSettings,
     camera: str | Path | None = None,
     sensors: str | Path | None = None,
+    rendered: Mapping[str | Path, Source] | None = None,
     detector: Detector | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -73,6 +75,7 @@ def fit(  # noqa: PLR0913 - the options of the command
         settings: all settings at once; keywords change single ones.
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
         sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
+        rendered: B's scans rendered with other divergences of the lidar: clouds by the sensor file that made them.
         detector: of pictures, loaded; None: that of the settings.
         log: receives what a person should know.
         progress: opens a progress bar.
@@ -89,9 +92,10 @@ def fit(  # noqa: PLR0913 - the options of the command
             raise UsageError("--camera: is of pictures; with --sensor lidar give --sensors")
         if detector is not None:
             raise UsageError("detector: is of pictures; with sensor lidar give a model")
-        return _fit_lidar(a, b, out, settings, sensors, log, progress)
-    if sensors is not None:
-        raise UsageError("--sensors: is of lidars; give --sensor lidar, or --camera")
+        return _fit_lidar(a, b, out, settings, sensors, rendered, log, progress)
+    if sensors is not None or rendered:
+        option = "--sensors" if sensors is not None else "--rendered"
+        raise UsageError(f"{option}: is of lidars; give --sensor lidar, or --camera")
     found = fit_camera(a, b, out, settings=settings, camera=camera, detector=detector, log=log, progress=progress)
     if out is not None:
         sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
@@ -102,17 +106,19 @@ def fit(  # noqa: PLR0913 - the options of the command
 
 
 def _fit_lidar(
-    a: Source, b: Source, out: str | Path | None, settings: FitSettings, sensors: str | Path | None, log: Log,
-    progress: ProgressBar,
+    a: Source, b: Source, out: str | Path | None, settings: FitSettings, sensors: str | Path | None,
+    rendered: Mapping[str | Path, Source] | None, log: Log, progress: ProgressBar,
 ) -> LidarFit:  # fmt: skip
-    found = fit_lidar(a, b, out, settings=settings, sensors=sensors, log=log, progress=progress)
+    found = fit_lidar(a, b, out, settings=settings, sensors=sensors, rendered=rendered, log=log, progress=progress)
     if out is not None:
         folder = Path(out)
         write_lidar_fit_page(found, (_name(a), _name(b)), folder)
         save_figure(held_out_figure(found), folder / BEFORE_AND_AFTER)
         save_figure(course_figure(found), folder / COURSE)
-        for name, figure in zip(FITTED_OF_LIDAR, (range_noise_figure(found), drop_out_figure(found)), strict=True):
+        for name, figure in zip(NOISE_OF_LIDAR, (range_noise_figure(found), drop_out_figure(found)), strict=True):
             save_figure(figure, folder / name)
+        if found.divergence is not None:
+            save_figure(divergence_figure(found.divergence), folder / DIVERGENCE)
     return found
 
 
@@ -163,7 +169,18 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
                                          strict=True)
         ],
     }  # fmt: skip
+    if found.divergence is not None:
+        content |= _divergence_content(found.divergence, embedder)
     _write(content, folder)
+
+
+def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, Any]:
+    rows = [
+        (file.path.name + (" (fitted on)" if file == found.of else ""), f"{file.divergence[0]:g}",
+         f"{file.divergence[1]:g}", f"{misfit:.2f}", format_number(w1))
+        for file, misfit, w1 in zip(found.files, found.fit.misfit, found.w1, strict=True)
+    ]  # fmt: skip
+    return {"divergence": embedder.embed(divergence_figure(found)), "renderings": rows}
 
 
 def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: FigureEmbedder) -> dict[str, Any]:
@@ -181,6 +198,7 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
         "version": version(),
         "losses": found.losses.lines(),
         "rings": [],
+        "renderings": [],
         "unknowns": [],
         "trios": [],
     }

@@ -1,53 +1,73 @@
-"""Calibration by the judge: range noise and drop-out of a lidar under which B's clouds predict A best."""
+"""Calibration by the judge: range noise, drop-out and divergence of a lidar under which B's clouds predict A best."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 from scipy.stats import t as student
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, hash_files
-from simjudge.core.installed import SENSORS, find_file
+from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.text import load_json
 from simjudge.core.version import version
-from simjudge.core.yaml_file import read_yaml
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
-from simjudge.data.format_support.format import Topics
+from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.pairing import pair_stamps
-from simjudge.data.sets import read_clouds
-from simjudge.perception.clouds.cloud_detection import detect_clouds
 from simjudge.results.result_folder import write_json
-from simjudge.sensors.lidar.cloud_degradation import CloudDegradation, degraded_clouds
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sensors.lidar.object_points import points_on_objects
 from simjudge.sensors.lidar.ring_statistics import RingStatistics, ring_samples, ring_statistics
-from simjudge.sensors.sensor_file import read_sensors
-from simjudge.studies.comparison import Source, compare_sets
+from simjudge.studies.comparison import Source
 from simjudge.studies.explain.explain_inputs import claimed_folder
-from simjudge.studies.fitting.camera_fit import FIT, HeldOutW1, ParameterFit
+from simjudge.studies.fitting.camera_fit import FIT, ParameterFit
 from simjudge.studies.fitting.cma_search import search_minimum
+from simjudge.studies.fitting.divergence import fit_divergence
 from simjudge.studies.fitting.fit_settings import FitSettings
-from simjudge.studies.fitting.lidar_fit import FITTED_OF_LIDAR, FITTED_SENSORS, LIDAR_PAGE_FILES, TRIED, LidarFit
+from simjudge.studies.fitting.lidar_fit import (
+    DIVERGENCE,
+    FITTED_SENSORS,
+    LIDAR_PAGE_FILES,
+    NOISE_OF_LIDAR,
+    TRIED,
+    FittedDivergence,
+    LidarFit,
+)
+from simjudge.studies.fitting.lidar_objective import REDRAWN, LidarObjective, is_better
+from simjudge.studies.fitting.lidar_renderings import (
+    LidarFile,
+    fitted_divergence,
+    read_lidar_file,
+    read_renderings,
+    write_fitted_sensors,
+)
+from simjudge.studies.fitting.lidar_sides import read_side, split_clouds, take_clouds
 from simjudge.studies.fitting.ring_distributions import ring_distributions
 
 _STEPS = np.array([0.005, 0.03])
 """Of the search: metres, and a probability."""
 _MOST = np.array([0.5, 0.9])
+_NOTHING = np.zeros(2)
 _GROUPS = 4
-_LEAST_CLOUDS = 10
-_SEED = 15
-_REDRAWN = 4
-"""Fresh draws of the noise on which the start and what the search chose are compared: its own draw flatters it."""
-_RING_DRAW = _REDRAWN + 1
+_RING_DRAW = REDRAWN + 1
 """Draw of the noise on the clouds whose distributions are shown."""
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Clouds of the fit, and held out.
+
+    Attributes:
+        a, b: the two sets.
+        rendered: with which files B was rendered, B's own among them, by divergence, and these clouds; none where the
+            divergence is not fitted.
+    """
+
+    a: tuple[CloudSet, CloudSet]
+    b: tuple[CloudSet, CloudSet]
+    rendered: tuple[tuple[LidarFile, tuple[CloudSet, CloudSet]], ...]
 
 
 @takes_setting_keywords
@@ -58,12 +78,14 @@ def fit_lidar(
     *,
     settings: FitSettings,
     sensors: str | Path | None = None,
+    rendered: Mapping[str | Path, Source] | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> LidarFit:
-    """Fit the range noise and the drop-out of B's lidar so that B predicts A best, and test them on held-out clouds.
+    """Fit noise, drop-out and divergence of B's lidar so that B predicts A best, and test them on held-out clouds.
 
-    Both are put on B's clouds as they are. The search starts from what the rings of both sets tell.
+    Noise and drop-out are put on B's clouds as they are; the search starts from what the rings of both sets tell.
+    Divergence needs rays: it is fitted where B was rendered with several.
 
     Args:
         a: the set to be predicted, usually real: clouds with cuboids.
@@ -71,6 +93,7 @@ def fit_lidar(
         out: folder for fit.json and sensors.yaml; None writes nothing. A fit that was stopped goes on there.
         settings: all settings at once; keywords change single ones.
         sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
+        rendered: the scans of B rendered with other divergences: clouds by the sensor file that made them.
         log: receives what a person should know.
         progress: opens a progress bar.
 
@@ -85,135 +108,92 @@ def fit_lidar(
         raise UsageError("--model: is needed, because the detector must see the changed clouds too")
     if settings.parameters is not None:
         raise UsageError("--parameters: are those of a camera; of a lidar noise and drop-out are always fitted")
-    given = None if sensors is None else _lidar_of(sensors)
+    given = None if sensors is None else read_lidar_file(sensors)
+    files = read_renderings(given, b, rendered) if rendered else []
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})
-    sides = [_read(each, topic) for each, topic in ((a, settings.a_cloud_topic), (b, settings.b_cloud_topic))]
-    if settings.paired:
-        rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
-        sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
-    parts = [_split(side, settings) for side in sides]
+    sides = _read_sides(a, b, files, settings)
     kept = None if folder is None else folder / TRIED
-    fitted = _LidarObjective(parts[0][0], parts[1][0], settings, kept, _origin(a, b, settings), log)
-    held_out = _LidarObjective(parts[0][1], parts[1][1], settings, None, "", log)
+    first = LidarObjective(sides.a[0], sides.b[0], settings, kept, _origin((a, b, *(s for _, s in files)), settings))
+    first_held_out = LidarObjective(sides.a[1], sides.b[1], settings, None, "")
+    width = _fit_width(sides, first, log, progress) if files else None
+    fitted, held_out = first, first_held_out
+    if width is not None and width.of != given:
+        nearest = dict(sides.rendered)[width.of]
+        fitted = first.with_b(nearest[0], f"{width.of.divergence[0]:g} mrad")
+        held_out = first_held_out.with_b(nearest[1], "nearest")
     with progress("estimating the lidar"):
         statistics, estimates = _estimates(fitted.a, fitted.b)
-        held_out_rings = [ring_samples(list(each)) for each in (held_out.a, held_out.b)]
-        for each in held_out_rings:
+        rings = [ring_samples(list(each)) for each in (held_out.a, sides.b[1])]
+        for each in rings:
             each.statistics()  # refuses too few points before the search
     start = estimates[0]
-    best, course = search_minimum(fitted.of, start / _STEPS, settings.evaluations, settings.seed,
-                                  "fitting the lidar", progress)  # fmt: skip
+    best, course = search_minimum(lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)), start / _STEPS,
+                                  settings.evaluations, settings.seed, "fitting the lidar", progress)  # fmt: skip
     found = _bounded(best * _STEPS)
-    by_judge = _better(fitted, found, start)
+    by_judge = is_better((fitted, found), (fitted, start))
     found = found if by_judge else start
-    nothing = np.zeros(2)
-    seen = _better(fitted, found, nothing)
-    judged = [held_out.compared(each) for each in (nothing, start, found)]
-    distributions = ring_distributions([*held_out_rings, ring_samples(list(held_out.degraded(found, _RING_DRAW)))])
+    parameters = _parameters(fitted, estimates, found)
+    if width is not None and given is not None:
+        own = given.divergence[0]
+        parameters.insert(0, ParameterFit(DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high,
+                                          first.fresh(found)))  # fmt: skip
+    rings.append(ring_samples(list(held_out.degraded(found, _RING_DRAW))))
     done = LidarFit(
-        tuple(_parameters(fitted, estimates, found)), by_judge, statistics, judged[0], judged[1], judged[2],
-        (fitted.fresh(nothing), fitted.fresh(start), fitted.fresh(found)), seen,
-        (len(fitted.b), len(held_out.b)), tuple(course), distributions, fitted.b.losses,
+        tuple(parameters), by_judge, statistics,
+        first_held_out.compared(_NOTHING), held_out.compared(start), held_out.compared(found),
+        (first.fresh(_NOTHING), fitted.fresh(start), fitted.fresh(found)),
+        is_better((fitted, found), (first, _NOTHING)),
+        (len(fitted.b), len(held_out.b)), tuple(course), ring_distributions(rings), width, fitted.b.losses,
     )  # fmt: skip
     if folder is not None:
         if given is not None:
-            _write_sensors(given, found, folder / FITTED_SENSORS)
+            beams = None if width is None else fitted_divergence(width.value, width.files)
+            file = given if width is None else width.of
+            write_fitted_sensors(file, folder / FITTED_SENSORS, float(found[0]), float(found[1]), beams)
         write_json(folder / FIT, done.content())
     return done
 
 
-class _LidarObjective:
-    """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known."""
-
-    def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str, log: Log
-                 ) -> None:  # fmt: skip
-        assert settings.model is not None  # noqa: S101 - refused before
-        self.b, self._model, self._kept, self._origin, self._log = b, settings.model, kept, origin, log
-        self.a = detect_clouds(a, settings.model)
-        self._settings = replace(settings, model=None)
-        self._known: dict[str, float] = {}
-        if kept is not None and kept.exists():
-            content = load_json(kept)
-            if content.get("origin") != origin:
-                raise SimjudgeError(f"{kept}: is of another fit; choose another --out")
-            self._known = dict(content["tried"])
-
-    def of(self, coordinates: FloatArray) -> float:
-        """Of coordinates of the search."""
-        return self.value(_bounded(np.asarray(coordinates) * _STEPS))
-
-    def value(self, numbers: FloatArray, draw: int = 0) -> float:
-        """Of noise and drop-out."""
-        key = f"{numbers[0]:.6g} {numbers[1]:.6g} {draw}"
-        if key not in self._known:
-            quick = replace(self._settings, permutations=0, bootstrap=0)
-            self._known[key] = self._judge(numbers, draw, quick).mean_w1
-            if self._kept is not None:
-                write_json(self._kept, {"origin": self._origin, "tried": self._known})
-        return self._known[key]
-
-    def fresh(self, numbers: FloatArray) -> float:
-        """Mean over draws that the search did not see."""
-        return float(np.mean([self.value(numbers, draw) for draw in range(1, _REDRAWN + 1)]))
-
-    def compared(self, numbers: FloatArray) -> HeldOutW1:
-        """With what stands beside W1."""
-        return self._judge(numbers, 0, self._settings)
-
-    def degraded(self, numbers: FloatArray, draw: int) -> CloudSet:
-        """B's clouds with noise and drop-out."""
-        return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
-
-    def _judge(self, numbers: FloatArray, draw: int, settings: FitSettings) -> HeldOutW1:
-        result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
-        mean = result.numbers["overall"]["mean_w1"]
-        if mean is None:
-            raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
-        return HeldOutW1(float(mean), result.overall)
+def _read_sides(a: Source, b: Source, files: Sequence[tuple[LidarFile, Source]], settings: FitSettings) -> _Sides:
+    """Both sides and B's renderings, paired and split alike."""
+    sides = [read_side(a, settings.a_cloud_topic), read_side(b, settings.b_cloud_topic)]
+    renderings = [sides[1] if source is b else read_side(source, settings.b_cloud_topic) for _, source in files]
+    for (file, _), each in zip(files, renderings, strict=True):
+        if not np.array_equal(each.stamp, sides[1].stamp):
+            raise SimjudgeError(f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
+                                f" {sides[1].name}; render the same scans with {file.path.name}")  # fmt: skip
+    if settings.paired:
+        rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
+        sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
+        renderings = [take_clouds(each, rows[1]) for each in renderings]
+    split = [split_clouds(each, settings) for each in renderings]
+    return _Sides(split_clouds(sides[0], settings), split_clouds(sides[1], settings),
+                  tuple((file, part) for (file, _), part in zip(files, split, strict=True)))  # fmt: skip
 
 
-def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
-    """Some clouds of a set, with their labels and without predictions.
-
-    Args:
-        clouds: the set.
-        rows: numbers of the clouds.
-    """
-    boxes = clouds.boxes
-    if boxes is not None:
-        place = np.full(len(clouds), -1)
-        place[rows] = np.arange(len(rows))
-        kept = np.flatnonzero(place[boxes.cloud] >= 0)
-        kept = kept[np.argsort(place[boxes.cloud[kept]], kind="stable")]
-        boxes = CloudBoxes(place[boxes.cloud[kept]], *(getattr(boxes, name)[kept] for name in (
-            "class_id", "instance", "centre", "orientation", "size")))  # fmt: skip
-    return replace(
-        clouds, cloud_name=[clouds.cloud_name[row] for row in rows], stamp=clouds.stamp[rows],
-        read=lambda index: clouds.read(int(rows[index])), boxes=boxes,
-        labelled=None if clouds.labelled is None else clouds.labelled[rows], frames=None,
-        cameras=[clouds.cameras[row] for row in rows] if len(clouds.cameras) else (),
-        poses=[clouds.poses[row] for row in rows] if len(clouds.poses) else (), predictions=None, predicted=None,
-    )  # fmt: skip
-
-
-def _read(source: Source, topic: str | None) -> CloudSet:
-    if isinstance(source, CloudSet):
-        return source
-    if not isinstance(source, str | Path):
-        raise UsageError(f"{source.name}: is a set of pictures; --sensor lidar takes clouds")
-    return read_clouds(Path(source), None if topic is None else Topics(cloud_topic=topic))
-
-
-def _split(clouds: CloudSet, settings: FitSettings) -> tuple[CloudSet, CloudSet]:
-    """The clouds of the fit and those that it never sees; neighbours stay together."""
-    count = len(clouds)
-    if count < _LEAST_CLOUDS:
-        raise SimjudgeError(f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold"
-                            " out others")  # fmt: skip
-    blocks = np.arange(count) * _LEAST_CLOUDS // count
-    order = np.random.default_rng([settings.seed, _SEED]).permutation(_LEAST_CLOUDS)
-    out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_CLOUDS))])
-    return take_clouds(clouds, np.flatnonzero(~out)), take_clouds(clouds, np.flatnonzero(out))
+def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: ProgressBar) -> FittedDivergence:
+    """The divergence by points on things, or by the judge where it says that another rendering is better."""
+    files = [file for file, _ in sides.rendered]
+    parts = [part[0] for _, part in sides.rendered]
+    with progress("estimating the divergence") as advance:
+        found = fit_divergence(points_on_objects(sides.a[0]), [points_on_objects(each) for each in parts],
+                               [file.divergence[0] for file in files], len(sides.a[0]))  # fmt: skip
+        noise = _difference(ring_statistics(list(sides.a[0])), ring_statistics(list(sides.b[0])))
+        judged = [objective.with_b(part, f"{file.divergence[0]:g} mrad")
+                  for file, part in zip(files, parts, strict=True)]  # fmt: skip
+        w1 = []
+        for number, each in enumerate(judged, 1):
+            w1.append(each.fresh(noise))
+            advance(number, len(judged))
+    near, least = found.nearest, int(np.argmin(w1))
+    by_judge = is_better((judged[least], noise), (judged[near], noise))
+    value = float(found.rendered[least]) if by_judge else found.value
+    half = max((found.high - found.low) / 2, abs(value - found.value))
+    width = FittedDivergence(found, value, max(0.0, value - half), value + half, by_judge, tuple(files),
+                             files[least if by_judge else near], tuple(w1))  # fmt: skip
+    log(f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
+        f" {width.of.path.name}")  # fmt: skip
+    return width
 
 
 def _estimates(a: CloudSet, b: CloudSet) -> tuple[tuple[RingStatistics, RingStatistics], list[FloatArray]]:
@@ -234,22 +214,14 @@ def _bounded(numbers: FloatArray) -> FloatArray:
     return np.clip(numbers, 0.0, _MOST)
 
 
-def _better(objective: _LidarObjective, one: FloatArray, other: FloatArray) -> bool:
-    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
-    if np.array_equal(one, other):
-        return False
-    gain = np.array([objective.value(other, draw) - objective.value(one, draw) for draw in range(1, _REDRAWN + 1)])
-    return bool(gain.mean() > student.ppf(0.95, _REDRAWN - 1) * gain.std(ddof=1) / np.sqrt(_REDRAWN))
-
-
-def _parameters(objective: _LidarObjective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
+def _parameters(objective: LidarObjective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
     """Each number with an interval: as wide as groups of clouds differ, and as the search moved."""
     groups = np.stack(estimates[1:])
     count = len(groups)
     half = groups.std(axis=0, ddof=1) / np.sqrt(count) * student.ppf(0.975, count - 1)
     half = np.maximum(half, np.abs(found - estimates[0]))
     parameters = []
-    for number, (name, unit) in enumerate(zip(FITTED_OF_LIDAR, ("m", ""), strict=True)):
+    for number, (name, unit) in enumerate(zip(NOISE_OF_LIDAR, ("m", ""), strict=True)):
         without = found.copy()
         without[number] = 0.0
         low, high = (float(_bounded(found + sign * half)[number]) for sign in (-1, 1))
@@ -258,31 +230,7 @@ def _parameters(objective: _LidarObjective, estimates: Sequence[FloatArray], fou
     return parameters
 
 
-def _lidar_of(sensors: str | Path) -> tuple[Path, str]:
-    """The file, and the name of the one lidar in it."""
-    path = find_file(sensors, SENSORS)
-    names = [each.name for each in read_sensors(path) if isinstance(each, LidarSpec)]
-    if len(names) != 1:
-        raise SimjudgeError(f"{path}: has {len(names)} lidars; a file with one is needed")
-    return path, names[0]
-
-
-def _write_sensors(given: tuple[Path, str], found: FloatArray, out: Path) -> None:
-    """The sensors' file with what was fitted on top of the lidar's own noise and drop-out."""
-    path, name = given
-    content: dict[str, Any] = dict(read_yaml(path).content)
-    lidar = dict(content[name])
-    noise = dict(lidar.get("noise") or {})
-    noise["range"] = float(f"{np.hypot(float(noise.get('range', 0.0)), found[0]):.4g}")
-    noise["drop_out"] = float(f"{1 - (1 - float(noise.get('drop_out', 0.0))) * (1 - found[1]):.4g}")
-    content[name] = lidar | {"noise": noise}
-    with atomic_file(out) as temporary:
-        text = yaml.safe_dump(content, sort_keys=False)
-        temporary.write_text(f"# {path.stem}, fitted by simjudge fit: noise of {name}.\n{text}", encoding="utf-8")
-    read_sensors(out)
-
-
-def _origin(a: Source, b: Source, settings: FitSettings) -> str:
+def _origin(sources: Sequence[Source], settings: FitSettings) -> str:
     """What a fit is of, so that another one does not go on with its numbers."""
-    shas = [hash_files(Path(each)) if isinstance(each, str | Path) else "" for each in (a, b)]
-    return f"{version()} {shas[0]} {shas[1]} {replace(settings, evaluations=0)!r}"
+    shas = [hash_files(Path(each)) if isinstance(each, str | Path) else "" for each in sources]
+    return f"{version()} {' '.join(shas)} {replace(settings, evaluations=0)!r}"

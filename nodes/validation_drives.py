@@ -13,13 +13,12 @@ from typing import Any
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from simjudge_msgs.msg import VehicleInput
 from simjudge_msgs.srv import Reset, SaveReport
 from std_msgs.msg import String
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import no_log
-from simjudge.data.drive_logs import DriveLog, read_drive
+from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.graph.live_drive_settings import drive_settings
 from simjudge.reports.drive_page import report_drives
@@ -27,6 +26,7 @@ from simjudge.reports.report_settings import ReportSettings
 from simjudge.results.result_folder import check_result_folder
 from simjudge.studies.drives.drive_comparison import DriveComparison
 from simjudge.studies.drives.live_drive import LiveDrives, compare_live
+from simjudge.vehicle.steering_units import steering_unit
 
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_publisher, declared_service, declared_subscription
@@ -58,7 +58,13 @@ class DriveValidation:
         self._node, self._output, self._worker = node, output, worker
         self._settings = drive_settings(node.settings.__getitem__)
         self._jump_ns = round(node.settings["jump_back"] * 1e9)
-        self._drives = LiveDrives(self._jump_ns)
+        self._input_type = str(node.settings["input_type"])
+        unit = steering_unit(self._input_type)
+        if unit is None:
+            raise SimjudgeError(f"parameter input_type: {self._input_type} says no steering; VehicleInput and"
+                                " AckermannDriveStamped do")  # fmt: skip
+        self._unit = unit
+        self._drives = LiveDrives(self._jump_ns, unit)
         self._reference: list[DriveLog] = []
         self._state, self._compared_of, self._busy = _NOT_YET, 0, False
         self._subscriptions: list[Any] = []
@@ -81,8 +87,8 @@ class DriveValidation:
 
     def subscribe(self) -> None:
         """Begin to take messages."""
-        for topic, take in ((ODOMETRY, self._take_odometry), (INPUT, self._take_input)):
-            self._subscriptions.append(declared_subscription(self._node, topic, take))
+        self._subscriptions.append(declared_subscription(self._node, ODOMETRY, self._take_odometry))
+        self._subscriptions.append(declared_subscription(self._node, INPUT, self._take_input))
 
     def unsubscribe(self) -> None:
         """Take the messages that have arrived, and no more."""
@@ -103,8 +109,10 @@ class DriveValidation:
         pose, speed = message.pose.pose, float(message.twist.twist.linear.x)
         self._drives.add_pose(message_stamp(message), pose_numbers(pose.position, pose.orientation), speed)
 
-    def _take_input(self, message: VehicleInput) -> None:
-        self._drives.add_command(message_stamp(message), float(message.steering), float(message.throttle))
+    def _take_input(self, message: Any) -> None:
+        stamped = hasattr(message, "header")
+        stamp = message_stamp(message) if stamped else self._node.get_clock().now().nanoseconds
+        self._drives.add_command(stamp, *command_numbers(message))
 
     def _ask(self) -> None:
         if self._busy or self._drives.poses == self._compared_of:
@@ -164,7 +172,7 @@ class DriveValidation:
         return TaskState(level, self._state, {**self.counts(), "reference drives": len(self._reference)})
 
     async def _reset(self, _request: Reset.Request, response: Reset.Response) -> Reset.Response:
-        count, self._drives = self._drives.poses, LiveDrives(self._jump_ns)
+        count, self._drives = self._drives.poses, LiveDrives(self._jump_ns, self._unit)
         self._compared_of, self._state = 0, _NOT_YET
         response.success, response.frames, response.message = True, count, f"{count} poses are forgotten"
         return response

@@ -17,13 +17,11 @@ from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, hea
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.geometry.poses import Trajectory
+from simjudge.vehicle.steering_units import LOCK, steering_unit
 
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
 """Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1."""
 NEEDED = ("time", "x", "y")
-LOCK, RADIANS = "of full lock", "rad"
-"""Units of steering: -1 to 1, or the angle of the front wheels."""
-_ACKERMANN = ("ackermann_msgs/msg/AckermannDriveStamped", "ackermann_msgs/msg/AckermannDrive")
 _SPEED_SPAN = 0.1
 """Seconds over which speed is the difference of two positions, where nothing else tells it."""
 
@@ -230,15 +228,25 @@ def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, flo
     for info in recording.topic_infos():
         if not info.count:
             continue
-        rows: list[tuple[int, float, float]] = []
-        unit = RADIANS if info.type in _ACKERMANN else LOCK
-        if unit == LOCK and not info.type.endswith("/VehicleInput"):
+        unit = steering_unit(info.type)
+        if unit is None:
             continue
-        for stored, message in decoded_messages(recording, {info.topic}, losses):
-            inner = getattr(message, "drive", message)
-            stamp = header_stamp(message.header) if hasattr(message, "header") else stored.time
-            steering = inner.steering_angle if unit == RADIANS else inner.steering
-            rows.append((stamp, float(steering), float(getattr(inner, "throttle", np.nan))))
+        rows = [(header_stamp(message.header) if hasattr(message, "header") else stored.time, *command_numbers(message))
+                for stored, message in decoded_messages(recording, {info.topic}, losses)]  # fmt: skip
         if rows:
             return rows, unit
     return [], LOCK
+
+
+def command_numbers(message: Any) -> tuple[float, float]:
+    """Steering and throttle that a driver asks for.
+
+    Args:
+        message: of a type with a `steering_unit`.
+
+    Returns:
+        Steering in that unit, left positive, and throttle; NaN where nobody said.
+    """
+    inner = getattr(message, "drive", message)
+    steering = inner.steering_angle if hasattr(inner, "steering_angle") else inner.steering
+    return float(steering), float(getattr(inner, "throttle", np.nan))

@@ -260,7 +260,7 @@ NODES: dict[str, NodeInterface] = {
                               reliability_parameter="boxes_reliability"),
          *(each._replace(when="live, while somebody looks at the overlay") for each in _IMAGES),
          _ODOMETRY._replace(when=_WITH_DRIVES, depth=1000),
-         _INPUT._replace(when=_WITH_DRIVES, depth=1000, type_parameter="", purpose="what the driver does")),
+         _INPUT._replace(when=_WITH_DRIVES, depth=1000)),
         (Service("~/load_reference", "simjudge_msgs/srv/LoadReference", "compare with another set from now on", "live"),
          Service("~/reset", "simjudge_msgs/srv/Reset", "forget the live frames so far", "live"),
          Service("~/save_report", "simjudge_msgs/srv/SaveReport", "write the result so far", "live")),

@@ -366,6 +366,10 @@ class ValidationSettings(StageSettings):
         (), "Drives that the live drive is compared with, instead of a and b or reference: recordings with odometry, or"
         " .csv files.",
     )  # fmt: skip
+    input_type: str = setting(
+        INPUT_TYPE, "Message type of vehicle/input, with reference_drives; or art_msgs/msg/VehicleInput,"
+        " ackermann_msgs/msg/AckermannDriveStamped (steering angles).",
+    )  # fmt: skip
     live_is: str = setting(
         "b", "a: live reality against a simulated reference; b: live simulation against a real one.",
         choices=("a", "b"),

@@ -14,7 +14,7 @@ from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE
+from simjudge.vehicle.steering_units import steering_unit
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
@@ -194,13 +194,15 @@ def _judged(values: Values, camera: str) -> list[str]:
     """The topics that the judge takes."""
     if not values["reference_drives"]:
         return [_of(camera, topic) for topic in (LABELS, _DETECTIONS)]
-    # Commands of another type are not taken; steering is then left out.
-    return [_ODOMETRY, *([_INPUT] if values["input_type"] == INPUT_TYPE else [])]
+    # Commands that say no steering are not taken.
+    return [_ODOMETRY, *([_INPUT] if steering_unit(str(values["input_type"])) else [])]
 
 
 def _judge(values: Values) -> Process:
     if values["reference_drives"]:
         given = {**given_parameters(DRIVE_ROWS, values), "live_is": "b"}
+        if steering_unit(str(values["input_type"])):
+            given["input_type"] = values["input_type"]
         return method.live_judge(values, {**given, "out": values["result"]} if values["result"] else given)
     parameters: dict[str, Value] = {
         "reference": values["reference"],

@@ -1,9 +1,9 @@
 """What a dossier of simjudge is evidence for, by the headings that assessors ask for.
 
 The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
-Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, annex on
-credibility assessment), in our words. What is said of ISO 34502:2022 and ISO 34505:2025 rests on their published
-scopes.
+Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, amended by
+WP.29-187-08, annex on credibility assessment), in our words. What is said of ISO 34502:2022 and ISO 34505:2025 rests on
+their published scopes.
 """
 
 from __future__ import annotations

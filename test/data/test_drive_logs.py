@@ -1,13 +1,17 @@
 """Drives from CSV files and recordings."""
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pose_samples as samples
 import pytest
 from drive_samples import made_drive, write_csv
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.drive_logs import LOCK, read_drive
+from simjudge.data.drive_logs import command_numbers, read_drive
 from simjudge.geometry.poses import Pose
+from simjudge.vehicle.steering_units import LOCK, RADIANS, steering_unit
 
 
 def test_a_csv_is_read_as_it_was_written(tmp_path):
@@ -85,3 +89,25 @@ def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
     assert (drive.steering_unit, drive.throttle[2]) == (LOCK, 0.5)
     # Nobody says a speed: it comes from the positions.
     np.testing.assert_allclose(drive.speed, 2.0 * np.cos(drive.yaw), atol=1e-6)
+
+
+COMMANDS = {
+    "simjudge_msgs/msg/VehicleInput": (SimpleNamespace(steering=-0.5, throttle=0.25), LOCK, (-0.5, 0.25)),
+    "art_msgs/msg/VehicleInput": (SimpleNamespace(steering=0.1, throttle=1.0), LOCK, (0.1, 1.0)),
+    "ackermann_msgs/msg/AckermannDrive": (SimpleNamespace(steering_angle=0.3, speed=1.0), RADIANS, (0.3, math.nan)),
+    "ackermann_msgs/msg/AckermannDriveStamped": (
+        SimpleNamespace(drive=SimpleNamespace(steering_angle=-0.2, speed=1.0)), RADIANS, (-0.2, math.nan),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_commands_say_steering_in_their_own_unit(kind):
+    message, unit, numbers = COMMANDS[kind]
+    assert steering_unit(kind) == unit
+    assert command_numbers(message) == pytest.approx(numbers, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["geometry_msgs/msg/Twist", "sensor_msgs/msg/Joy"])
+def test_a_turn_is_no_steering(kind):
+    assert steering_unit(kind) is None

@@ -86,7 +86,11 @@ def test_a_live_drive_is_compared_as_its_recording_is_afterwards(graph, referenc
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [({"reference": "x"}, "not several of them"), ({"drive_cones": 2}, "cones: name the scene")],
+    [
+        ({"reference": "x"}, "not several of them"),
+        ({"drive_cones": 2}, "cones: name the scene"),
+        ({"input_type": "geometry_msgs/msg/Twist"}, "input_type: geometry_msgs/msg/Twist says no steering"),
+    ],
 )
 def test_parameters_that_do_not_go_together_are_refused(graph, reference, more, said):
     line = graph.refusal("validation_node", reference_drives=reference, **more)

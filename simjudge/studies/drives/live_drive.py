@@ -14,6 +14,7 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 from simjudge.studies.drives.drive_comparison import DriveComparison, compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+from simjudge.vehicle.steering_units import LOCK
 
 NAME = "live drive"
 
@@ -35,14 +36,15 @@ class LiveDrives:
         poses, commands: how many came.
     """
 
-    def __init__(self, jump_ns: int = 1_000_000_000) -> None:
+    def __init__(self, jump_ns: int = 1_000_000_000, unit: str = LOCK) -> None:
         """Hold nothing yet.
 
         Args:
             jump_ns: nanoseconds that a pose must lie before the newest one for another drive to begin.
+            unit: of steering, LOCK or RADIANS.
         """
         self.poses = self.commands = 0
-        self._jump_ns = jump_ns
+        self._jump_ns, self._unit = jump_ns, unit
         self._drives = [_DriveRows()]
         self._newest: int | None = None
 
@@ -69,15 +71,16 @@ class LiveDrives:
 
         Args:
             stamp: nanoseconds.
-            steering: -1 to 1, left positive.
-            throttle: 0 to 1.
+            steering: left positive, in the unit of steering.
+            throttle: 0 to 1; NaN where nobody says it.
         """
         self.commands += 1
         self._drives[-1].command.append((stamp, steering, throttle))
 
     def logs(self) -> list[DriveLog]:
         """The drives so far that hold two poses at least."""
-        found = [_drive_log(rows, NAME if n == 0 else f"{NAME} {n + 1}") for n, rows in enumerate(self._drives)]
+        found = [_drive_log(rows, NAME if n == 0 else f"{NAME} {n + 1}", self._unit)
+                 for n, rows in enumerate(self._drives)]  # fmt: skip
         return [log for log in found if log is not None]
 
 
@@ -101,7 +104,7 @@ def compare_live(
     return compare_drive_sets(*sides, settings if sure else replace(settings, permutations=0, bootstrap=0))
 
 
-def _drive_log(rows: _DriveRows, name: str) -> DriveLog | None:
+def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:
     losses = Losses()
     if not rows.stamp:
         return None
@@ -111,4 +114,4 @@ def _drive_log(rows: _DriveRows, name: str) -> DriveLog | None:
         path = clean_trajectory(blank, lambda row: f"{name} at {format_seconds(rows.stamp[row])}", losses)
     except SimjudgeError:
         return None
-    return assemble_drive(name, path, rows.speed, DriveCommands(rows.command), losses) if len(path) > 1 else None
+    return assemble_drive(name, path, rows.speed, DriveCommands(rows.command, unit), losses) if len(path) > 1 else None

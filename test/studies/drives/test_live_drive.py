@@ -8,6 +8,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.live_drive import LiveDrives, compare_live
+from simjudge.vehicle.steering_units import RADIANS
 
 START = 1_700_000_000_000_000_000
 QUICK = DriveComparisonSettings(permutations=50, bootstrap=20)
@@ -33,6 +34,12 @@ def test_a_live_drive_is_the_drive_with_each_command_held_until_the_next():
     np.testing.assert_allclose(np.cos(log.yaw - drive.yaw), 1)
     np.testing.assert_array_equal(log.speed, drive.speed)
     np.testing.assert_array_equal(log.steering, drive.steering[np.arange(len(drive)) // 4 * 4])
+
+
+def test_steering_angles_keep_their_unit():
+    live = LiveDrives(unit=RADIANS)
+    feed(live, made_drive(3))
+    assert live.logs()[0].steering_unit == RADIANS
 
 
 def test_a_jump_back_begins_another_drive():

@@ -6,14 +6,11 @@ Point Cloud, IROS 2022; the authors' own library.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import UsageError
+from simjudge.core.quiet import silent_output
 
 
 def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) -> BoolArray:
@@ -39,23 +36,10 @@ def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) 
     parameters.max_range = farthest
     # Its removal of reflections goes by intensities as KITTI has them, which other devices scale otherwise.
     parameters.enable_RNR = False
-    with _silent_output():
+    with silent_output():
         # A new one each time: it adapts to the clouds it has seen, and a cloud's ground must not depend on others.
         finder = pypatchworkpp.patchworkpp(parameters)
     out = np.zeros(len(points), np.bool_)
     finder.estimateGround(np.column_stack([points, np.zeros(len(points))]).astype(np.float32))
     out[np.asarray(finder.getGroundIndices(), np.int64).reshape(-1)] = True
     return out
-
-
-@contextmanager
-def _silent_output() -> Iterator[None]:
-    """The library greets on standard output, past Python, where commands write what others read."""
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
@@ -59,6 +60,24 @@ class VehicleState:
 
 
 @dataclass(frozen=True)
+class ChronoParts:
+    """A wheeled vehicle of Chrono's own JSON files, as the engine `chrono` makes it.
+
+    Attributes:
+        vehicle, engine, transmission, tire: files, below `data`.
+        data: the folder that the files name each other from; None: that of Chrono's own data.
+        step: seconds of one step of Chrono's, a whole number of which are 1 ms.
+    """
+
+    vehicle: str
+    engine: str
+    transmission: str
+    tire: str
+    data: Path | None = None
+    step: float = 1e-3
+
+
+@dataclass(frozen=True)
 class Vehicle:
     """A car with Ackermann steering and a motor on all four wheels, as its YAML file has it (`read_vehicle`).
 
@@ -85,6 +104,7 @@ class Vehicle:
         suspension_stiffness, suspension_damping: of each wheel, N/m and N s/m.
         suspension_travel: metres up, and down, from where it rests.
         mounts: poses of sensors in base_link by name; "camera" is the camera's body (x ahead), not its optical frame.
+        chrono: what the engine `chrono` makes it from; None: Chrono's ARTcar, told the figures above.
     """
 
     name: str
@@ -113,6 +133,7 @@ class Vehicle:
     suspension_damping: float
     suspension_travel: float
     mounts: Mapping[str, Pose]
+    chrono: ChronoParts | None = None
 
     @property
     def top_wheel_speed(self) -> float:

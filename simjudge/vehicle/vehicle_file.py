@@ -1,7 +1,8 @@
 """A car as a person writes it down: masses, wheels, steering, motor and where its sensors sit, in one YAML file.
 
 `config/vehicles/art1.yaml` is the example; it has every field there is, with its unit. All are needed but `name` (the
-file's own otherwise), and yaw, pitch and roll of a mount (0 otherwise).
+file's own otherwise), yaw, pitch and roll of a mount (0 otherwise), and `chrono`: files of Chrono's own, from which the
+engine `chrono` makes the car (`config/vehicles/hmmwv.yaml`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from simjudge.core.documents import Document, Fields, read_document
 from simjudge.core.field_types import Number, Text, Vector
 from simjudge.core.installed import VEHICLE, find_file
 from simjudge.geometry.mount_fields import MountFields
-from simjudge.vehicle.vehicle import Vehicle
+from simjudge.vehicle.vehicle import ChronoParts, Vehicle
 
 _LARGEST = 1e6
 """No figure of a car is larger, whatever its unit."""
@@ -99,6 +100,23 @@ class BrakeFields(Fields):
     """N m on each wheel, at full braking."""
 
 
+class ChronoFields(Fields):
+    """A wheeled vehicle of Chrono's own JSON files, for the engine chrono; other engines take the figures."""
+
+    vehicle: Annotated[str, Text("a file")]
+    """With "Type": "Vehicle" and "Template": "WheeledVehicle", below `data`."""
+    engine: Annotated[str, Text("a file")]
+    """With "Type": "Engine"."""
+    transmission: Annotated[str, Text("a file")]
+    """With "Type": "Transmission"."""
+    tire: Annotated[str, Text("a file")]
+    """With "Type": "Tire", for all wheels."""
+    data: Annotated[str, Text("a folder")] | None = None
+    """The folder that these files name each other from, from this file's own; Chrono's vehicle data, if left out."""
+    step: Annotated[float, Number(gt=0, le=1e-3)] = 1e-3
+    """Seconds of one step of Chrono's: 0.001, or a whole part of it."""
+
+
 class VehicleFile(Fields):
     """A car with Ackermann steering; base_link is on the ground below the middle of the rear axle."""
 
@@ -124,6 +142,8 @@ class VehicleFile(Fields):
     """On all wheels."""
     mounts: dict[Annotated[str, Text("a name")], MountFields]
     """Where sensors sit, by name; "camera" is the camera's body, not its optical frame."""
+    chrono: ChronoFields | None = None
+    """Files of Chrono's own from which the engine chrono makes the car; Chrono's ARTcar, if left out."""
 
 
 def read_vehicle(given: str | Path) -> Vehicle:
@@ -138,15 +158,15 @@ def read_vehicle(given: str | Path) -> Vehicle:
     """
     path = find_file(given, VEHICLE)
     document = read_document(path, VehicleFile, "vehicle")
-    vehicle = _vehicle(path.stem, document.content)
+    vehicle = _vehicle(path, document.content)
     _check_figures(document, vehicle)
     return vehicle
 
 
-def _vehicle(stem: str, file: VehicleFile) -> Vehicle:
+def _vehicle(path: Path, file: VehicleFile) -> Vehicle:
     wheel, motor, suspension = file.wheel, file.motor, file.suspension
     return Vehicle(
-        name=file.name or stem,
+        name=file.name or path.stem,
         mass=file.mass,
         wheelbase=file.wheelbase,
         track=file.track,
@@ -172,11 +192,19 @@ def _vehicle(stem: str, file: VehicleFile) -> Vehicle:
         stall_torque=motor.stall_torque,
         brake_torque=file.brake.torque,
         mounts={name: mount.pose() for name, mount in file.mounts.items()},
+        chrono=_chrono_parts(path, file.chrono) if file.chrono is not None else None,
     )
+
+
+def _chrono_parts(path: Path, file: ChronoFields) -> ChronoParts:
+    data = path.parent / file.data if file.data is not None else None
+    return ChronoParts(file.vehicle, file.engine, file.transmission, file.tire, data, file.step)
 
 
 def _check_figures(document: Document[VehicleFile], car: Vehicle) -> None:
     """Refuse figures that no car has together, though each alone might be one's."""
+    if car.chrono is not None and not math.isclose(1e-3 / car.chrono.step, round(1e-3 / car.chrono.step), rel_tol=1e-9):
+        raise document.error(("chrono", "step"), "0.001 s, or a half, a quarter, a fifth ... of it, is needed")
     if not car.steering_limit < math.radians(_STEEPEST):
         raise document.error(("steering", "limit"), f"less than {_STEEPEST:g} degrees are needed")
     if not math.tan(car.steering_limit) * car.track / 2 < car.wheelbase:

@@ -14,7 +14,7 @@ from simjudge.vehicle.robot_description import robot_description
 from simjudge.vehicle.vehicle import VehicleState
 from simjudge.vehicle.vehicle_file import read_vehicle
 
-CARS = ["art1", "compact"]
+CARS = ["art1", "compact", "hmmwv"]
 STILL = VehicleState(0.0, Pose(), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, 0.0, (0.0,) * 4)
 # Static bodies stay apart; the steering's knuckles have no mass of their own.
 COMPILER = '<mujoco><compiler fusestatic="false" boundmass="1e-9" boundinertia="1e-12" balanceinertia="true"/></mujoco>'

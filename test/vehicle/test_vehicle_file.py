@@ -10,10 +10,13 @@ import yaml
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import VEHICLE, shipped_files
 from simjudge.geometry.poses import Pose
-from simjudge.vehicle.vehicle import Vehicle
+from simjudge.vehicle.vehicle import ChronoParts, Vehicle
 from simjudge.vehicle.vehicle_file import read_vehicle
 
 GOOD = yaml.safe_load(shipped_files(VEHICLE)["art1"].read_text(encoding="utf-8"))
+
+
+JSON_FILES = {"vehicle": "car.json", "engine": "engine.json", "transmission": "gears.json", "tire": "tire.json"}
 
 
 def written(folder, changes):
@@ -65,7 +68,7 @@ def test_every_figure_comes_from_the_file(tmp_path):
             }
             assert differing, where
             changed |= differing
-    assert changed == {each.name for each in fields(Vehicle)} - {"name"}
+    assert changed == {each.name for each in fields(Vehicle)} - {"name", "chrono"}
 
 
 def test_names_and_mounts(tmp_path):
@@ -79,6 +82,13 @@ def test_names_and_mounts(tmp_path):
     assert car.mounts["side"].angles() == pytest.approx([math.radians(angle) for angle in (90, 10, -5)])
     assert read_vehicle(written(tmp_path, {"mounts": {}})).mounts == {}
     assert read_vehicle(written(tmp_path, {})).name == "mine"
+
+
+def test_chronos_own_files_are_below_a_folder_that_is_found_from_this_file(tmp_path):
+    car = read_vehicle(written(tmp_path, {"chrono": JSON_FILES | {"data": "chrono/vehicle", "step": 2.5e-4}}))
+    assert car.chrono == ChronoParts(*JSON_FILES.values(), tmp_path / "chrono" / "vehicle", 2.5e-4)
+    assert read_vehicle(written(tmp_path, {"chrono": JSON_FILES})).chrono == ChronoParts(*JSON_FILES.values())
+    assert read_vehicle("art1").chrono is None
 
 
 @pytest.mark.parametrize(
@@ -115,6 +125,10 @@ def test_names_and_mounts(tmp_path):
         ({"mounts": {"camera": {"position": [1, 2, 3], "tilt": 4}}}, r"mounts\.camera\.tilt: no such field"),
         ({"mounts": {"camera": {"position": [1, 2, 3], "yaw": "left"}}}, r"mounts\.camera\.yaw: a number"),
         ({"name": 3}, r"name: a text is needed; this is 3"),
+        ({"chrono": {"vehicle": "a.json"}}, r"chrono\.engine: a file is needed; nothing is given"),
+        ({"chrono": JSON_FILES | {"step": 0.002}}, r"chrono\.step: a number of 0\.001 or less above 0 is needed"),
+        ({"chrono": JSON_FILES | {"step": 0.0007}}, r"chrono\.step: 0\.001 s, or a half, a quarter"),
+        ({"chrono": JSON_FILES | {"tyre": "t.json"}}, r"chrono\.tyre: no such field"),
     ],
 )
 def test_what_is_wrong_is_said_by_field(tmp_path, changes, message):
@@ -132,7 +146,7 @@ def test_what_is_no_vehicle_at_all(tmp_path, text):
 
 
 def test_a_name_that_is_not_shipped():
-    with pytest.raises(UsageError, match=r"art2: neither .* \(art1, compact\); is art1 meant"):
+    with pytest.raises(UsageError, match=r"art2: neither .* \(art1, compact, hmmwv\); is art1 meant"):
         read_vehicle("art2")
 
 

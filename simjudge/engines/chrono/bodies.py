@@ -1,4 +1,4 @@
-"""What moves: the bodies of a scene, and perhaps an ARTcar, in a ChSystem that steps 1 ms at a time.
+"""What moves: the bodies of a scene, and perhaps a car, in a ChSystem that steps 1 ms at a time.
 
 Every body is a plain ChBody whose frame is its centre of mass (ChBodyAuxRef's setters changed their meaning between
 9.0.1 and 10.0.0). Contacts are non-smooth (NSC), found by Bullet, with an envelope and a margin made for things of a
@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.artcar import STEP
 from simjudge.engines.chrono.car import Box, ChronoCar
 from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
+from simjudge.engines.chrono.steps import STEP, whole_steps
 from simjudge.engines.chrono.uneven_ground import TyreGround
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.contract import Poses
@@ -301,24 +301,6 @@ def floor_boxes() -> tuple[Box, ...]:
     along = [((0.0, side * out, down), (_REACH, wide, _THICK)) for side in (1, -1)]
     across = [((side * out, 0.0, down), (wide, _TILE, _THICK)) for side in (1, -1)]
     return (((0.0, 0.0, down), (_TILE, _TILE, _THICK)), *along, *across)
-
-
-def whole_steps(seconds: float) -> int:
-    """How many steps of physics that is.
-
-    Args:
-        seconds: simulated time.
-
-    Returns:
-        The number of steps, 1 or more.
-
-    Raises:
-        UsageError: no positive multiple of STEP.
-    """
-    steps = round(seconds / STEP) if math.isfinite(seconds) else 0
-    if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
-        raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")
-    return steps
 
 
 def body_pose(body: Any) -> Pose:

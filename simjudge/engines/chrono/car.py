@@ -1,24 +1,21 @@
-"""A car in Chrono (ARTcar, TMeasy tyres, 0.25 ms steps) that answers in base_link."""
+"""A car in Chrono that answers in base_link: the ARTcar, or a wheeled vehicle of Chrono's own JSON files."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.engines.chrono.artcar import (
-    STEP,
-    STEP_PARTS,
-    build,
-    check_vehicle,
-    stance,
-    steering_input,
-)
+from simjudge.engines.chrono.artcar import ArtCar, check_vehicle
 from simjudge.engines.chrono.frames import frame_pose
+from simjudge.engines.chrono.json_car import json_car
 from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.standing import CarMaker, Stance, measure_stance, steering_input
+from simjudge.engines.chrono.steps import STEP
 from simjudge.engines.chrono.uneven_ground import TyreGround
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
@@ -30,12 +27,10 @@ from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 WINDOW = 0.02
 """Seconds over which speeds are averaged, and between whose means acceleration is taken: the same flipping makes wheels
 chatter by 0.15 m/s (standard deviation, at 1 m/s) at 1 ms, by 0.04 at 0.25 ms, in steps of 10 m/s^2."""
-_BRAKE = 1.0
-"""N m on each wheel at full braking (ARTcar_BrakeShafts.cpp); it can be told less, not more."""
 
 
 class ChronoCar:
-    """An ARTcar in a system of its own, which everything else joins.
+    """A car in a system of its own, which everything else joins.
 
     Args:
         modules: PyChrono.
@@ -49,12 +44,9 @@ class ChronoCar:
         self, modules: Modules, release: Release, vehicle: Vehicle, start: Pose, ground: TyreGround | None = None
     ) -> None:
         """Build it, at rest."""
-        if not release.vehicles:
-            raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
-        check_vehicle(vehicle)
         self._core, self._vehicle = modules.core, vehicle
-        self._stance = stance(modules)
-        self._car = build(modules, vehicle, start @ self._stance.base.inverse())
+        self._maker, self._stance = car_maker(modules, release, vehicle)
+        self._car = self._maker.build(vehicle, start @ self._stance.base.inverse())
         self._inputs = modules.vehicle.DriverInputs()
         self._tyre_ground = ground or TyreGround(modules, (), vehicle.friction)
         self._ground = self._tyre_ground.terrain
@@ -62,14 +54,14 @@ class ChronoCar:
         self._angle = 0.0
         self._speeds: deque[FloatArray] = deque(maxlen=2 * round(WINDOW / STEP))
         self._spins: deque[FloatArray] = deque(maxlen=round(WINDOW / STEP))
-        self.chassis = self._car.GetChassisBody()
+        self.chassis = self._car.wheeled.GetChassisBody()
         self.chassis.SetName(VEHICLE)
         self._note()
 
     @property
     def system(self) -> Any:
         """The ChSystem it is in."""
-        return self._car.GetSystem()
+        return self._car.wheeled.GetSystem()
 
     def add_bumper(self, material: Any) -> None:
         """Boxes for body and wheels in collisions, on the chassis: ARTcar's own shapes are none, or need data files.
@@ -107,15 +99,16 @@ class ChronoCar:
         self._angle += max(-most, min(most, command.steering * vehicle.steering_limit - self._angle))
         self._inputs.m_steering = steering_input(self._angle, self._stance)
         self._inputs.m_throttle = command.throttle
-        self._inputs.m_braking = command.braking * min(1.0, vehicle.brake_torque / _BRAKE)
-        for part in range(STEP_PARTS):
-            now = time + part * STEP / STEP_PARTS
+        self._inputs.m_braking = command.braking * self._maker.braking(vehicle)
+        parts = self._maker.step_parts
+        for part in range(parts):
+            now = time + part * STEP / parts
             self._ground.Synchronize(now)
-            self._car.Synchronize(now, self._inputs, self._ground)
-            self._ground.Advance(STEP / STEP_PARTS)
-            self._car.Advance(STEP / STEP_PARTS)
+            self._car.mover.Synchronize(now, self._inputs, self._ground)
+            self._ground.Advance(STEP / parts)
+            self._car.mover.Advance(STEP / parts)
             if each is not None:
-                each(time + (part + 1) * STEP / STEP_PARTS)
+                each(time + (part + 1) * STEP / parts)
         self._note()
 
     def base(self) -> Pose:
@@ -124,7 +117,7 @@ class ChronoCar:
 
     def poses(self) -> dict[str, Pose]:
         """Where base_link and the wheels are."""
-        wheeled = self._car.GetVehicle()
+        wheeled = self._car.wheeled
         found = {VEHICLE: self.base()}
         for part, (axle, side) in zip(PARTS[1:], SPINDLES, strict=True):
             position, rotation = wheeled.GetSpindlePos(axle, side), wheeled.GetSpindleRot(axle, side)
@@ -153,20 +146,46 @@ class ChronoCar:
             velocity=_three(to_base @ velocity),
             angular_velocity=_three(to_base @ [turning.x, turning.y, turning.z]),
             acceleration=_three(to_base @ change_between_halves(self._speeds)),
-            steering_angle=bicycle_angle(*wheel_angles(self._car.GetVehicle())),
+            steering_angle=bicycle_angle(*wheel_angles(self._car.wheeled)),
             wheel_speeds=(speeds[0], speeds[1], speeds[2], speeds[3]),
         )
 
     def _note(self) -> None:
         """Remember how fast base_link and the wheels go now."""
         self._speeds.append(self._velocity())
-        self._spins.append(wheel_spins(self._car.GetVehicle()))
+        self._spins.append(wheel_spins(self._car.wheeled))
 
     def _velocity(self) -> FloatArray:
         """Of base_link, world axes."""
         point = self._core.ChVector3d(*self._stance.base.position)
-        speed = self._car.GetVehicle().GetPointVelocity(point)
+        speed = self._car.wheeled.GetPointVelocity(point)
         return np.array([speed.x, speed.y, speed.z])
+
+
+def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[CarMaker, Stance]:
+    """What makes a car of these figures, and how such a car stands.
+
+    Args:
+        modules: PyChrono's.
+        release: which one it is.
+        vehicle: the figures; its `chrono` says which of Chrono's own JSON files it is made from.
+
+    Raises:
+        NotOfferedError: this PyChrono has no vehicles.
+        SimjudgeError: Chrono's car is another one than the figures say.
+    """
+    if not release.vehicles:
+        raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")
+    if vehicle.chrono is not None:
+        return json_car(modules, vehicle, vehicle.chrono)
+    check_vehicle(vehicle)
+    return ArtCar(modules), _art_stance(modules)
+
+
+@cache
+def _art_stance(modules: Modules) -> Stance:
+    """Of an ARTcar, measured once in a process."""
+    return measure_stance(modules, ArtCar(modules))
 
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.engines.body_engine import BodyEngine
-from simjudge.engines.chrono.artcar import STEP
-from simjudge.engines.chrono.bodies import ChronoBodies, whole_steps
+from simjudge.engines.chrono.bodies import ChronoBodies
 from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.engines.chrono.modules import Modules, load_modules
 from simjudge.engines.chrono.probe import probe
 from simjudge.engines.chrono.scenes import plan_body, plan_scene
 from simjudge.engines.chrono.stage import ChronoScene
+from simjudge.engines.chrono.steps import STEP, whole_steps
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.engines.mesh_rays import ThingRays
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChronoEngine(BodyEngine[ChronoBodies]):
-    """A scene, perhaps with an ARTcar in it; see `simjudge.engines.contract.Engine`.
+    """A scene, perhaps with a car in it; see `simjudge.engines.contract.Engine`.
 
     Args:
         scene: what stands where.

@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.engines.chrono.artcar import STEP
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
+from simjudge.engines.chrono.steps import STEP
 from simjudge.sensors.inertial.inertial_fields import InertialSpec
 from simjudge.sensors.inertial.noise import NoiseSource
 from simjudge.sensors.inertial.position_fields import IDENTITY, GpsSpec, MagnetometerSpec

@@ -20,7 +20,11 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "SetSpecularColor",
         "SetUseSpecularWorkflow",
     ),
-    "chrono/assets/ChVisualShape.h": ("AddMaterial", "GetNumMaterials", "SetMaterial"),
+    "chrono/assets/ChVisualShape.h": (
+        "AddMaterial",
+        "GetNumMaterials",
+        "SetMaterial",
+    ),
     "chrono/assets/ChVisualShapeTriangleMesh.h": ("ChVisualShapeTriangleMesh", "SetMesh"),
     "chrono/collision/ChCollisionModel.h": (
         "ChCollisionModel",
@@ -151,11 +155,37 @@ VERIFIED: dict[str, tuple[str, ...]] = {
         "HasData",
     ),
     "chrono_vehicle/ChSubsysDefs.h": ("DriverInputs", "TireModelType_TMEASY", "m_braking", "m_steering", "m_throttle"),
-    "chrono_vehicle/ChVehicle.h": ("GetPointVelocity",),
-    "chrono_vehicle/ChVehicleDataPath.h": ("SetVehicleDataPath",),
+    "chrono_vehicle/ChVehicle.h": (
+        "GetPointVelocity",
+        "InitializePowertrain",
+    ),
+    "chrono_vehicle/ChVehicleDataPath.h": (
+        "GetVehicleDataPath",
+        "SetVehicleDataPath",
+    ),
     "chrono_vehicle/terrain/FlatTerrain.h": ("FlatTerrain",),
     "chrono_vehicle/terrain/RigidTerrain.h": ("AddPatch", "GetHeight", "RigidTerrain"),
-    "chrono_vehicle/wheeled_vehicle/ChWheeledVehicle.h": ("GetSpindleAngVel", "GetSpindlePos", "GetSpindleRot"),
+    "chrono_vehicle/wheeled_vehicle/ChWheeledVehicle.h": (
+        "GetAxles",
+        "GetSpindleAngVel",
+        "GetSpindlePos",
+        "GetSpindleRot",
+        "GetWheel",
+        "InitializeTire",
+    ),
+    "chrono_vehicle/ChPowertrainAssembly.h": ("ChPowertrainAssembly",),
+    "chrono_vehicle/utils/ChVehicleUtilsJSON.h": (
+        "ReadEngineJSON",
+        "ReadTransmissionJSON",
+        "ReadTireJSON",
+    ),
+    "chrono_vehicle/wheeled_vehicle/ChAxle.h": ("GetWheels",),
+    "chrono_vehicle/wheeled_vehicle/ChTire.h": (
+        "GetRadius",
+        "SetStepsize",
+    ),
+    "chrono_vehicle/wheeled_vehicle/ChWheel.h": ("GetTire",),
+    "chrono_vehicle/wheeled_vehicle/vehicle/WheeledVehicle.h": ("WheeledVehicle",),
 }
 
 SINCE = {
@@ -164,7 +194,10 @@ SINCE = {
     "ChPhysCameraSensor": "10.0.0",
     "SetCtrlParameters": "10.0.0",
     "ChFilterSemanticAccess": "10.0.0",
+    "GetVehicleDataPath": "10.0.0, GetDataPath before",
+    "GetDataPath": "only before 10.0.0",
     "SetVehicleDataPath": "10.0.0, SetDataPath before",
+    "SetDataPath": "only before 10.0.0",
     "SetRandomSeed": "7689fbc0",
     "ChOptixSensor": "builds with OptiX",
 }

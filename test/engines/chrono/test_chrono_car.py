@@ -6,13 +6,8 @@ from dataclasses import replace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.chrono.artcar import (
-    Stance,
-    base_in_reference,
-    check_vehicle,
-    motor_settings,
-    steering_input,
-)
+from simjudge.engines.chrono.artcar import ArtCar, check_vehicle, motor_settings
+from simjudge.engines.chrono.standing import Stance, base_in_reference, steering_input
 from simjudge.engines.chrono.wheels import bicycle_angle
 from simjudge.geometry.poses import Pose
 from simjudge.vehicle.vehicle_file import read_vehicle
@@ -59,7 +54,7 @@ def test_art1_told_as_it_is_would_have_half_the_speed_and_twice_the_force():
 def test_base_link_of_a_standing_car():
     """A reference frame 0.122 m up, nose 1 degree down: base_link is level, on the ground below the rear axle."""
     reference = Pose.from_euler(2, 3, 0.122, yaw=0.7, pitch=math.radians(1))
-    base = reference @ base_in_reference(reference)
+    base = reference @ base_in_reference(reference, ArtCar.rear)
     assert base.position[2] == pytest.approx(0, abs=1e-12)
     assert base.angles() == pytest.approx((0.7, 0, 0), abs=1e-9)
     axle = reference.to_world([0.1426 - 0.46524, 0, -0.03725])

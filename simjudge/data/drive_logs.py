@@ -16,8 +16,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.steering_units import LOCK, steering_unit
 from simjudge.geometry.poses import Trajectory
-from simjudge.vehicle.steering_units import LOCK, steering_unit
 
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
 """Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.messages import CAMERA, optical_frame
+from simjudge.data.steering_units import steering_unit
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.graph import method_arguments as method
 from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
@@ -14,7 +15,6 @@ from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
-from simjudge.vehicle.steering_units import steering_unit
 
 _YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"

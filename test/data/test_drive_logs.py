@@ -10,8 +10,8 @@ from drive_samples import made_drive, write_csv
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.drive_logs import command_numbers, read_drive
+from simjudge.data.steering_units import LOCK, RADIANS, steering_unit
 from simjudge.geometry.poses import Pose
-from simjudge.vehicle.steering_units import LOCK, RADIANS, steering_unit
 
 
 def test_a_csv_is_read_as_it_was_written(tmp_path):

@@ -10,11 +10,11 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.drive_logs import DriveCommands, DriveLog, assemble_drive
 from simjudge.data.rosbag2.storage import format_seconds
+from simjudge.data.steering_units import LOCK
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 from simjudge.studies.drives.drive_comparison import DriveComparison, compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
-from simjudge.vehicle.steering_units import LOCK
 
 NAME = "live drive"
 

@@ -8,7 +8,7 @@ from drive_samples import LAP, RADIUS, made_drive, write_csv
 
 from simjudge.context.verdicts import GAP, GAPS, LARGE_GAP, NO_OVERLAP, PREDICTS, SMALL_GAP, TOO_FEW
 from simjudge.core.errors import SimjudgeError
-from simjudge.vehicle.steering_units import RADIANS
+from simjudge.data.steering_units import RADIANS
 from simjudge.studies.drives.course_line import SPACING, fine_line, line_curvature, line_length, mean_line
 from simjudge.studies.drives.drive_comparison import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, METRICS, SPEED

@@ -5,10 +5,10 @@ import pytest
 from drive_samples import made_drive
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.steering_units import RADIANS
 from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.live_drive import LiveDrives, compare_live
-from simjudge.vehicle.steering_units import RADIANS
 
 START = 1_700_000_000_000_000_000
 QUICK = DriveComparisonSettings(permutations=50, bootstrap=20)

@@ -41,7 +41,7 @@ from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import load_modules, missing_modules
-from simjudge.engines.chrono.other_sensors import check_own_lidar
+from simjudge.engines.chrono.own_lidar import check_own_lidar, check_single_rays
 from simjudge.engines.chrono.versions import identify_release
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.camera.camera import Camera
@@ -268,6 +268,7 @@ class ChronoBridge:
         spec = self._sensor("lidar", body, pose, name, {"rate": rate, "window": 0.0, **fields})
         if isinstance(spec, LidarSpec):
             check_own_lidar(f"lidar {name}", spec.model())
+            check_single_rays(f"lidar {name}", spec.model())
 
     # What happens.
 

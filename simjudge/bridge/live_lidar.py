@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,10 +34,7 @@ class LiveLidar:
             spec: the lidar; its mount is that of `views`.
             views: takes scans from the lidar's place.
         """
-        self._world, self._views, lidar = world, views, spec.model()
-        self._whole = lidar.field_of_view > 2 * math.pi - 1e-6
-        # Chrono's columns reach from one end to the other: of a full turn, the last is the first again.
-        self._asked = replace(spec, lidar=replace(lidar, columns=lidar.columns + 1)) if self._whole else spec
+        self._world, self._views, self._spec = world, views, spec
         # What is not labelled sends light back too: one more thing, nowhere, stands for all of it.
         rest = Thing("everything else", _NOWHERE, Surface(reflectance=1.0))
         self.name, self.things = world.name, (*world.things, rest)
@@ -68,9 +63,7 @@ class LiveLidar:
             times, motion: not used: all beams fire now.
         """
         del times, motion
-        found = self._views.scan(self._asked).astype(np.float64)
-        if self._whole:
-            found = found[:, :-1]
+        found = self._views.scan(self._spec).astype(np.float64)
         ranges, intensity = (found[..., k].T.ravel() for k in (0, 1))
         poses = self._world.object_poses()
         distance = np.where(ranges > 0, ranges, np.inf)

@@ -9,8 +9,7 @@ What is corrected (src/chrono_sensor at 9.0.1, 10.0.0 and head):
 * ChFilterMagnetometerUpdate turns the field the wrong way round, and gives it as north, east, down, in gauss, where the
   GPS has x east and y north.
 * ChFilterGPSUpdate stamps readings with the time of the key frame before: 0 without a window.
-* ChLidarSensor sweeps from right to left; its point filter exists only with CUDA on some builds, so points are made
-  from ranges here (LidarRayDirection in vulkan/ChFilterVulkanRTRender.cpp, lidar_raygen.cu).
+* Of ChLidarSensor, `own_lidar.py` says it.
 """
 
 from __future__ import annotations
@@ -20,19 +19,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.engines.chrono.bodies import GRAVITY, body_pose
 from simjudge.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
+from simjudge.engines.chrono.own_lidar import asked_scans, check_own_lidar, check_own_returns, points
 from simjudge.engines.chrono.steps import STEP
 from simjudge.sensors.inertial.inertial_fields import InertialSpec
 from simjudge.sensors.inertial.noise import NoiseSource
 from simjudge.sensors.inertial.position_fields import IDENTITY, GpsSpec, MagnetometerSpec
-from simjudge.sensors.lidar.beams import unit_directions
-from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_spec import CAR, SensorSpec
 
@@ -72,7 +69,7 @@ class CarSensors:
             raise SimjudgeError("this PyChrono has no sensor module: build CH_ENABLE_MODULE_SENSOR")
         self._engine, self._specs, self._seed = engine, tuple(specs), seed
         for spec in self._specs:
-            _check(spec)
+            _check(spec, engine.modules.sensor)
         self._ready: list[Reading] = []
         self._system: Any = None
         self._begin()
@@ -186,10 +183,11 @@ class CarSensors:
 
     def _scan(self, spec: LidarSpec) -> FloatArray:
         pose = self._engine.poses()["vehicle"] @ spec.mount
-        return points(self._engine.scan(spec, pose), spec.model(), self._random[spec.name])
+        scans = [self._engine.scan(each, pose) for each in asked_scans(spec)]
+        return points(scans, spec.model(), self._random[spec.name])
 
 
-def _check(spec: SensorSpec) -> None:
+def _check(spec: SensorSpec, sensors: Any) -> None:
     """Refuse what Chrono's own sensors cannot do."""
     where = f"engine chrono: {spec.name}"
     if spec.kind not in (*_READ, "lidar"):
@@ -200,33 +198,11 @@ def _check(spec: SensorSpec) -> None:
         raise UsageError(f"{where}: its own sensors take no filters; remove them")
     if isinstance(spec, LidarSpec):
         check_own_lidar(where, spec.model())
+        check_own_returns(where, spec.model(), sensors)
     if isinstance(spec, MagnetometerSpec) and (any(spec.hard_iron) or spec.soft_iron != IDENTITY):
         raise UsageError(f"{where}: its magnetometer knows no hard_iron and soft_iron; remove them")
     if spec.kind == "accelerometer" and spec.window < SHORTEST:
         raise UsageError(f"{where}: its accelerometer needs a window of {SHORTEST:g} s or more; it has {spec.window:g}")
-
-
-def check_own_lidar(where: str, lidar: Lidar) -> None:
-    """Make sure that Chrono's lidar can be this one: it is a grid of single rays, cast at once, counter-clockwise.
-
-    Args:
-        where: whose lidar it is, for messages.
-        lidar: its beams.
-
-    Raises:
-        UsageError: it is another one.
-    """
-    steps = np.diff(lidar.elevation)
-    wrong = {
-        "rings at equal steps": len(steps) > 0 and not np.allclose(steps, steps[0], atol=1e-6),
-        "no ring_azimuth and no ring_delay": bool(lidar.ring_azimuth or lidar.ring_delay),
-        "no start, and counter-clockwise beams": lidar.start is not None or lidar.clockwise,
-        "samples: 1 and returns: strongest": lidar.samples > 1 or lidar.returns != "strongest",
-        "window: 0": lidar.window > 0,
-    }
-    for needed, lacks in wrong.items():
-        if lacks:
-            raise UsageError(f"{where}: its own lidar has {needed}; change that, or take source: simjudge")
 
 
 def to_degrees(metres: FloatArray, latitude: float) -> FloatArray:
@@ -276,43 +252,6 @@ def straight_field(raw: FloatArray, mounted: FloatArray) -> FloatArray:
     north, east, down = (mounted.T @ raw).tolist()
     field: FloatArray = mounted.T @ np.array([east, north, -down]) * GAUSS
     return field
-
-
-def beam_angles(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
-    """Azimuth and elevation of the beams of Chrono's lidar: right to left, lowest ring first; both ends included.
-
-    Args:
-        lidar: its columns, rings and field of view.
-
-    Returns:
-        Float64 (rings, columns) each, radians.
-    """
-    width = lidar.columns
-    around = np.arange(width) / max(1, width - 1) * lidar.field_of_view - lidar.field_of_view / 2
-    azimuth, elevation = np.meshgrid(around, np.array(lidar.elevation))
-    return azimuth, elevation
-
-
-def points(returns: npt.NDArray[np.float32], lidar: Lidar, random: np.random.Generator) -> FloatArray:
-    """Points (N, 4), x, y, z and intensity, of a lidar's returns (rings, columns, 2), but for beams that met nothing.
-
-    Args:
-        returns: (rings, columns, 2): range in metres, and intensity.
-        lidar: its beams, range and noise.
-        random: makes the noise.
-
-    Returns:
-        Float64 (N, 4), sensor's axes, metres.
-    """
-    ranges, intensity = returns[..., 0].astype(np.float64), returns[..., 1].astype(np.float64)
-    azimuth, elevation = beam_angles(lidar)
-    near, far = lidar.range
-    met = (ranges > 0) & (ranges >= near) & (ranges <= far)
-    noise, drawn = lidar.noise, random.normal(size=(4, *ranges.shape))
-    ranges = ranges + drawn[0] * (noise.range[0] + noise.range[1] * ranges)
-    azimuth, elevation = azimuth + drawn[1] * noise.azimuth, elevation + drawn[2] * noise.elevation
-    intensity = np.maximum(intensity + drawn[3] * noise.intensity, 0.0)
-    return np.column_stack([unit_directions(azimuth, elevation)[met] * ranges[met][:, None], intensity[met]])
 
 
 def _make(sensors: Any, core: Any, spec: SensorSpec, parent: Any, frame: Any) -> Any:

@@ -24,6 +24,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono import buffers
 from simjudge.engines.chrono.lenses import SensorRequest
 from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.own_lidar import lidar_arguments
 from simjudge.engines.chrono.own_noise import noise_filter
 from simjudge.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
 from simjudge.engines.chrono.versions import Release, camera_arguments
@@ -174,13 +175,14 @@ class ChronoViews:
         """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
 
         Args:
-            spec: of a lidar.
+            spec: of a lidar with one return a beam.
 
         Returns:
             Float32 (rings, beams, 2): range in metres and intensity.
         """
         with self._taken("lidar", spec) as view:
-            return buffers.returns(view.sensor.GetMostRecentDIBuffer())
+            # Of a full turn, one column more than asked for: the first again.
+            return buffers.returns(view.sensor.GetMostRecentDIBuffer())[:, : spec.model().columns]
 
     def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
         """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
@@ -287,10 +289,8 @@ class ChronoViews:
         return make_deep_camera(self._sensor, self._core, asked, self._rig)
 
     def _lidar(self, spec: LidarSpec) -> Any:
-        lidar, frame = spec.model(), self._core.ChFramed()
-        low, high = lidar.elevation[0], lidar.elevation[-1]
         return self._sensor.ChLidarSensor(
-            self._rig, 1.0, frame, lidar.columns, len(lidar.elevation), lidar.field_of_view, high, low, lidar.range[1]
+            self._rig, 1.0, self._core.ChFramed(), *lidar_arguments(self._sensor, spec.model())
         )
 
     def _filters(self, kind: Kind, sensor: Any) -> Path | None:

@@ -10,7 +10,8 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from pychrono import core as chrono
 from scipy.spatial.transform import Rotation
 
-from simjudge.engines.chrono.other_sensors import beam_angles, points, straight_acceleration
+from simjudge.engines.chrono.other_sensors import straight_acceleration
+from simjudge.engines.chrono.own_lidar import beam_angles, points
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.scene.read import read_scene
@@ -60,7 +61,7 @@ def test_the_ideal_lidar_in_the_lab(tmp_path):
     off = np.abs(theirs - expected)
     print(f"\nmedian {np.median(off):.2e} m, within 1e-4 m {np.mean(off < 1e-4):.4f} of {off.size} beams")
     assert np.mean(off < 1e-4) > 0.98
-    cloud = points(returns, spec.model(), np.random.default_rng(0))
+    cloud = points([returns], spec.model(), np.random.default_rng(0))
     assert len(cloud) == np.count_nonzero((theirs >= 0.2) & (theirs <= 30))
 
 

@@ -11,15 +11,11 @@ from simjudge.engines.chrono.bodies import GRAVITY
 from simjudge.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.engines.chrono.other_sensors import (
     CarSensors,
-    beam_angles,
-    points,
     straight_acceleration,
     straight_field,
     to_degrees,
 )
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.lidar.beams import unit_directions
-from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.sensor_file import read_sensors
 
 
@@ -69,21 +65,6 @@ def test_a_compass_points_north():
     assert straight_field(chrono, north) == pytest.approx([0.2e-4, 0, -0.4e-4])
 
 
-def test_a_scan_of_a_wall():
-    lidar = Lidar("scan", 10, 5, (-0.2, 0.0, 0.2), (0, 20), field_of_view=math.radians(80))
-    directions = unit_directions(*beam_angles(lidar))
-    assert directions[0, 0] == pytest.approx(
-        [math.cos(-0.2) * math.cos(math.radians(-40)), math.cos(-0.2) * math.sin(math.radians(-40)), math.sin(-0.2)]
-    )
-    ranges = 4.0 / directions[..., 0]
-    returns = np.stack([ranges, np.full_like(ranges, 0.5)], -1).astype(np.float32)
-    returns[0, 0, 0], returns[0, 1, 0] = 0.0, 25.0
-    cloud = points(returns, lidar, np.random.default_rng(0))
-    assert cloud.shape == (13, 4)
-    assert cloud[:, 0] == pytest.approx(4.0, rel=1e-6)
-    assert set(cloud[:, 3]) == {0.5}
-
-
 def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
     """utils/ChGPSUtils.h: latitude = y / R, longitude = x / (R cos(latitude)), degrees, R = 6371 km."""
     latitude, longitude, up = to_degrees(np.array([100.0, -50.0, 3.0]), latitude=60.0)
@@ -103,6 +84,7 @@ def test_metres_of_a_gps_are_degrees_by_chronos_sphere():
         ("{a: {kind: lidar, rate: 10}}", "its own lidar has window: 0; change that, or take source: simjudge"),
         ("{a: {kind: lidar, rate: 10, window: 0, elevation: [0, 1, 3]}}", "rings at equal steps"),
         ("{a: {kind: lidar, rate: 10, window: 0, clockwise: true}}", "counter-clockwise beams"),
+        ("{a: {kind: lidar, rate: 10, window: 0, samples: 2, divergence: {horizontal: 3}, resolution: 1}}", "one res"),
         ("{a: {kind: accelerometer, rate: 400}}", "a window of 0.005 s or more; it has 0.0025"),
     ],
 )

@@ -100,7 +100,7 @@ class BrakeFields(Fields):
     """N m on each wheel, at full braking."""
 
 
-class ChronoFields(Fields):
+class ChronoFileFields(Fields):
     """A wheeled vehicle of Chrono's own JSON files, for the engine chrono; other engines take the figures."""
 
     vehicle: Annotated[str, Text("a file")]
@@ -142,7 +142,7 @@ class VehicleFile(Fields):
     """On all wheels."""
     mounts: dict[Annotated[str, Text("a name")], MountFields]
     """Where sensors sit, by name; "camera" is the camera's body, not its optical frame."""
-    chrono: ChronoFields | None = None
+    chrono: ChronoFileFields | None = None
     """Files of Chrono's own from which the engine chrono makes the car; Chrono's ARTcar, if left out."""
 
 
@@ -196,7 +196,7 @@ def _vehicle(path: Path, file: VehicleFile) -> Vehicle:
     )
 
 
-def _chrono_parts(path: Path, file: ChronoFields) -> ChronoParts:
+def _chrono_parts(path: Path, file: ChronoFileFields) -> ChronoParts:
     data = path.parent / file.data if file.data is not None else None
     return ChronoParts(file.vehicle, file.engine, file.transmission, file.tire, data, file.step)
 

@@ -65,7 +65,8 @@ class Certainty:
         floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
         excess_w1: mean W1 less floor_mean.
         excess_low, excess_high: 95 % interval of the excess: of the W1 that endless samples would show.
-        detectable_w1: the gap that these sizes would have shown in about 80 of 100 cases.
+        detectable_w1: the gap that these sizes would have shown in about 80 of 100 cases; None also where there is too
+            little to show any.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
         p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
             to be tested.
@@ -155,7 +156,7 @@ def _judged(certainty: Certainty, reason: str, p: float | None, margin: float) -
         # Whatever was not tried: no verdict. p alone says nothing about how large a gap is.
         return replace(certainty, p_adjusted=p)
     if reason or p is None:
-        return replace(certainty, verdict=TOO_FEW, verdict_reason=reason or FEW_RELABELLINGS)
+        return replace(certainty, detectable_w1=None, verdict=TOO_FEW, verdict_reason=reason or FEW_RELABELLINGS)
     return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, margin))
 
 

@@ -26,6 +26,8 @@ from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
+_PLAIN = ("bag", "images")
+"""What is no format of labels, by name: described in words, not by a title."""
 __all__ = [
     "Topics",
     "describe_readable",
@@ -109,14 +111,7 @@ def read_with_format(
     if topics is not None and (form is None or not form.has_topics):
         raise UsageError(f"{source.path}: is no recording; topics cannot be chosen in it")
     if form is None:
-        what = "not a data set that simjudge knows"
-        if source.json is not None:
-            what = "JSON, but neither COCO annotations nor a list of frames"
-        inside = data_sets_in(source.path) if source.is_folder else []
-        for bag in sorted(source.path.glob("*.bag")) if source.is_folder else []:
-            check_file(bag)
-        remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
-        raise SimjudgeError(f"{source.path}: {what}; {remedy}")
+        raise _unknown(source)
     if form.read is None and form.read_clouds is not None:
         raise SimjudgeError(f"{source.path}: holds {form.title} and no images; 'simjudge convert' takes them")
     if form.read is None:
@@ -269,10 +264,26 @@ def describe_readable() -> str:
     """Say what can be read.
 
     Returns:
-        A phrase for messages: "a CPD folder, a CVAT folder or .xml, ...".
+        A phrase for messages: "a recording (...), a folder of images, or a data set in a format of BDD100K, ...".
     """
-    phrases = [each.holds for each in all_formats() if each.read is not None]
-    return f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+    readable = [each for each in all_formats() if each.read is not None]
+    plain = [each.holds for each in readable if each.name in _PLAIN]
+    titles = sorted((each.title for each in readable if each.name not in _PLAIN), key=str.lower)
+    return f"{', '.join(plain)}, or a data set in a format of {', '.join(titles[:-1])} or {titles[-1]}"
+
+
+def _unknown(source: Source) -> SimjudgeError:
+    """What to say of something of no known format."""
+    what = "not a data set that simjudge knows"
+    if source.json is not None:
+        what = "JSON, but neither COCO annotations nor a list of frames"
+    elif source.is_folder and not any(source.path.iterdir()):
+        what = "an empty folder"
+    inside = data_sets_in(source.path) if source.is_folder else []
+    for bag in sorted(source.path.glob("*.bag")) if source.is_folder else []:
+        check_file(bag)
+    remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
+    return SimjudgeError(f"{source.path}: {what}; {remedy}")
 
 
 def _describe_clouds() -> str:

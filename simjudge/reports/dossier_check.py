@@ -10,8 +10,10 @@ again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Alg
 * For the floor and p, the sampling units of both sets are dealt anew to A and B, each with a chance that grows with A's
   share of the contexts like its own, and W1 of the same contexts is computed again, scaled to the true sizes. Where a
   deal leaves a context with one side only, it borrows W1 from the next deal that compares it.
+* For the 95 % interval and the gap that would have been shown, units are drawn with replacement, within each set, and
+  W1 is computed again with each context as often as its unit was drawn.
 * p of the classes is corrected (Holm 1979), and p of all results where there are several; each verdict must follow from
-  p, the interval and the margin. Which classes count as tested, and the interval, are taken from result.json.
+  p, the interval and the margin. Which classes count as tested is taken from result.json.
 
 Exit code 0: everything agrees; 1: something does not.
 """
@@ -33,10 +35,14 @@ CLOSE = 1e-12
 """Numbers agree to this, relative; they are sums in another order."""
 SIGNIFICANCE = 0.05
 """Corrected p up to which a difference counts as a gap."""
+POWER = 0.8416
+"""Of the normal distribution at 0.8."""
 PRIORS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1e12)
 """Contexts that may be assumed beside those that are like one, in the odds of a unit."""
 GROUP = 50
 """Deals that lend each other what one of them cannot compare."""
+MAIN = ("mean_w1", "overlap_a", "overlap_b", "p_value", "excess_low", "excess_high")
+"""Numbers that are printed; all are compared."""
 BLOCK = 256
 """Contexts whose similarity to all others is computed at once."""
 
@@ -254,6 +260,27 @@ def deal_units(
     return np.stack(columns, axis=1)
 
 
+def draw_units(settings: dict[str, Any], units: tuple[int, int], draws: int) -> np.ndarray[Any, Any]:
+    """Draw the units with replacement, within each set; of pairs, both sides together.
+
+    Args:
+        settings: "parameters" of result.json.
+        units: of A and of B.
+        draws: how often.
+
+    Returns:
+        int64 (units of A and B, draws): how often each unit was drawn.
+    """
+    random, columns = np.random.default_rng([settings["seed"], 1]), []
+    for _ in range(draws):
+        times = []
+        for side in range(1 if settings["paired"] else 2):
+            drawn = random.integers(0, units[side], units[side]) if units[side] else np.zeros(0, np.int64)
+            times.append(np.minimum(np.bincount(drawn, minlength=units[side]), 255))
+        columns.append(np.concatenate([times[0], times[-1]]))
+    return np.stack(columns, axis=1) if columns else np.zeros((sum(units), 0), np.int64)
+
+
 def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], units_a: int, *, paired: bool) -> Any:
     """Which contexts of a class count for A: of the units that hold the class, A keeps as many as it has.
 
@@ -277,26 +304,33 @@ def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], uni
 
 def compare_class(
     performance: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], alike: list[np.ndarray[Any, Any]],
-    order: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
+    order: np.ndarray[Any, Any], times: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """Algorithm 1 for one class, as it is and for every deal.
+    """Algorithm 1 for one class, as it is, for every deal, and for every draw.
 
     Args:
         performance: of the contexts of the class, those of A first.
         unit: of each context, those of B behind those of A.
         alike: of each context those that are like it.
         order: as `deal_units` makes it.
+        times: as `draw_units` makes it.
         units_a: of A.
         settings: "parameters" of result.json.
 
     Returns:
-        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts.
+        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts; "drawn": (2,
+        draws), the sum of W1 over the contexts that a draw compares, and their number.
     """
+    drawn = np.zeros((2, times.shape[1]))
     label = labels_of_class(order, unit, units_a, paired=settings["paired"])
     total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
     w1, overlap, least = [], np.zeros(len(unit), bool), settings["min_batch_size"]
     for context, found_near in enumerate(alike):
         near = found_near[np.argsort(performance[found_near], kind="stable")]
+        if unit[context] < units_a:
+            own, gaps = times[unit[context]], np.diff(performance[near])
+            from_a = unit[near] < units_a
+            drawn += own * drawn_w1(times[unit[near]], from_a, gaps, least)
         for_a = label[near]
         size_a = for_a.sum(0)
         size_b = len(near) - size_a
@@ -315,7 +349,28 @@ def compare_class(
         total += np.nan_to_num(scaled)
         count += ~np.isnan(scaled)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return {"w1": w1, "dealt": total / count, "overlap": overlap}
+        return {"w1": w1, "dealt": total / count, "overlap": overlap, "drawn": drawn}
+
+
+def drawn_w1(
+    times: np.ndarray[Any, Any], of_a: np.ndarray[Any, Any], gaps: np.ndarray[Any, Any], least: int
+) -> np.ndarray[Any, Any]:
+    """W1 of a context in each draw.
+
+    Args:
+        times: (like contexts, draws), in order of performance: how often each was drawn.
+        of_a: (like contexts,), which of them are of A.
+        gaps: between the performance of each and the next.
+        least: the smallest number of contexts of a side that is compared.
+
+    Returns:
+        (2, draws): W1, and 1; both 0 where a side is too small.
+    """
+    size_a, size_b = times[of_a].sum(0), times[~of_a].sum(0)
+    share_a = np.cumsum(times * of_a[:, None], axis=0) / np.maximum(size_a, 1)
+    share_b = np.cumsum(times * ~of_a[:, None], axis=0) / np.maximum(size_b, 1)
+    counts = (size_a >= least) & (size_b >= least)
+    return np.stack([(np.abs(share_a - share_b)[:-1] * gaps[:, None]).sum(0) * counts, counts])
 
 
 def lent_w1(w1: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -333,12 +388,16 @@ def lent_w1(w1: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return whole
 
 
-def certainty(mean_w1: float, dealt: np.ndarray[Any, Any]) -> dict[str, float | None]:
-    """Floor and p of the deals; those in which nothing was compared count against a difference.
+def certainty(
+    mean_w1: float, dealt: np.ndarray[Any, Any], drawn: np.ndarray[Any, Any], tested: int
+) -> dict[str, float | None]:
+    """Floor, p and interval; deals in which nothing was compared count against a difference.
 
     Args:
         mean_w1: of the sets as they are.
         dealt: mean W1 as it is, then of each deal; NaN where nothing was compared.
+        drawn: (2, draws), sum of W1 in each draw, and how many contexts were compared.
+        tested: classes among which this one is; 1 for all together.
     """
     tries = dealt[1:]
     defined = tries[~np.isnan(tries)]
@@ -350,7 +409,36 @@ def certainty(mean_w1: float, dealt: np.ndarray[Any, Any]) -> dict[str, float | 
         return p_value
     floor = float(defined.mean())
     quantile = float(np.quantile(defined, 0.95))
-    return {**p_value, "floor_mean": floor, "floor_q95": quantile, "excess_w1": mean_w1 - floor}
+    found = {**p_value, "floor_mean": floor, "floor_q95": quantile, "excess_w1": mean_w1 - floor}
+    means = drawn[0][drawn[1] > 0] / drawn[1][drawn[1] > 0]
+    if not len(means):
+        return found
+    spread = float(np.abs(np.quantile(means, [0.025, 0.975]) - means.mean()).max())
+    needed = float(np.quantile(defined, 1 - SIGNIFICANCE / tested)) + POWER * float(means.std())
+    return {
+        **found,
+        "excess_low": mean_w1 - floor - spread,
+        "excess_high": largest_gap(mean_w1 + spread, floor),
+        "detectable_w1": largest_gap(needed, floor),
+    }
+
+
+def largest_gap(w1: float, floor: float) -> float:
+    """The largest gap that chance can hide in W1: with a spread s, W1 of a gap g is s E|N(g / s, 1)| at least.
+
+    Args:
+        w1: as it is expected.
+        floor: W1 without a gap, s E|N(0, 1)|.
+    """
+    if w1 <= floor or floor == 0:
+        return 0.0 if w1 <= floor else w1
+    spread = floor / math.sqrt(2 / math.pi)
+    low, high = 0.0, w1 / spread
+    while high - low > 1e-9 * high:
+        x = (low + high) / 2
+        folded = math.sqrt(2 / math.pi) * math.exp(-x * x / 2) + x * math.erf(x / math.sqrt(2))
+        low, high = (x, high) if folded < w1 / spread else (low, x)
+    return spread * high
 
 
 def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -372,37 +460,55 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     for class_id, rows in rows_of.items():
         add_odds(alike[class_id], unit[rows], units[0], odds)
     order = deal_units(settings, units, said["overall"]["permutations"], odds)
+    times = draw_units(settings, units, said["overall"]["bootstrap"])
+    tested = classes_tested(said)
     classes: dict[str, dict[str, Any]] = {}
     every_w1: list[float] = []
     in_overlap: dict[bool, list[Any]] = {True: [], False: []}
     weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
+    drawn = np.zeros((2, times.shape[1]))
     for class_id, rows in rows_of.items():
         found = compare_class(
-            table["performance"][rows], unit[rows], alike[class_id], order, units[0], settings
+            table["performance"][rows], unit[rows], alike[class_id], order, times, units[0], settings
         )
         of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
-        classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found["dealt"])
+        classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found, tested)
         every_w1 += w1
         in_overlap[True].append(overlap[of_a])
         in_overlap[False].append(overlap[~of_a])
         # Together, each class weighs in every deal what it weighs in the truth.
         defined = ~np.isnan(found["dealt"])
         weight = weight + len(w1) * defined
+        drawn += found["drawn"]
         weighted = weighted + len(w1) * np.where(defined, found["dealt"], 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         dealt = weighted / weight
     both = [np.concatenate(in_overlap[side]) for side in (True, False)]
-    classes["overall"] = numbers_of(every_w1, both[0], both[1], dealt)
+    classes["overall"] = numbers_of(every_w1, both[0], both[1], {"dealt": dealt, "drawn": drawn}, 1)
     return said, classes
 
 
-def numbers_of(w1: list[float], overlap_a: Any, overlap_b: Any, dealt: Any) -> dict[str, Any]:
+def classes_tested(said: dict[str, Any]) -> int:
+    """How many classes count as tested, at least 1: those that were compared and hold enough for a small p.
+
+    Args:
+        said: result.json.
+    """
+    reasons = ("", "few permutations")
+    return max(1, sum(bool(each["compared"]) and each["verdict_reason"] in reasons
+                      for each in said["by_class"].values()))  # fmt: skip
+
+
+def numbers_of(
+    w1: list[float], overlap_a: Any, overlap_b: Any, tries: dict[str, Any], tested: int
+) -> dict[str, Any]:
     """The numbers of one class, or of all together, by their names in result.json.
 
     Args:
         w1: of the compared contexts.
         overlap_a, overlap_b: bool, of all contexts of each set.
-        dealt: see `certainty`.
+        tries: "dealt" and "drawn", see `certainty`.
+        tested: classes among which this one is; 1 for all together.
     """
     numbers: dict[str, Any] = {
         "n_a": len(overlap_a), "n_b": len(overlap_b), "compared": len(w1),
@@ -410,7 +516,7 @@ def numbers_of(w1: list[float], overlap_a: Any, overlap_b: Any, dealt: Any) -> d
         "overlap_a": float(overlap_a.mean()) if len(overlap_a) else None,
         "overlap_b": float(overlap_b.mean()) if len(overlap_b) else None,
     }  # fmt: skip
-    return {**numbers, **(certainty(numbers["mean_w1"], dealt) if w1 else {})}
+    return {**numbers, **(certainty(numbers["mean_w1"], tries["dealt"], tries["drawn"], tested) if w1 else {})}
 
 
 def holm(p_values: dict[str, float]) -> dict[str, float]:
@@ -427,7 +533,7 @@ def holm(p_values: dict[str, float]) -> dict[str, float]:
 
 
 def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> None:
-    """Add corrected p and verdicts to the numbers of a result, for what it calls tested.
+    """Add corrected p and verdicts to the numbers of a result, for what it calls tested; nothing else shows a gap.
 
     Args:
         said: result.json.
@@ -436,6 +542,9 @@ def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> No
     entries = {**said["by_class"], "overall": said["overall"]}
     tested = [key for key, found in classes.items() if entries.get(key, {}).get("p_adjusted") is not None
               and found.get("p_value") is not None]  # fmt: skip
+    for key, found in classes.items():
+        if key not in tested and entries.get(key, {}).get("detectable_w1") is None:
+            found.pop("detectable_w1", None)
     least = classes["overall"].get("p_value") or 0.0
     corrected = holm({key: classes[key]["p_value"] for key in tested if key != "overall"})
     for key in tested:
@@ -468,7 +577,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str]]:
         name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
         differs = [field for field, value in found.items() if not agree(entry.get(field), value)]
         wrong += [f"{name}: {field} is {found[field]}, not {entry.get(field)}" for field in differs]
-        main_ones = [field for field in ("mean_w1", "overlap_a", "overlap_b", "p_value") if field in found]
+        main_ones = [field for field in MAIN if field in found]
         shown = ", ".join(f"{field} {number(found[field])}" for field in main_ones)
         lines.append(f"{name}: {shown}: {'differs' if differs else 'as the result says'}")
     return lines, wrong

@@ -44,10 +44,10 @@ HEADINGS = (
     ),
     Heading(
         "Verification of code and of calculation",
-        "An independent computation of W1, overlap, floor, p and Holm's correction from boxes and performance"
-        " (verify.py); each verdict is checked against p, interval and margin.",
-        "Verification of the simulator, of the detector's code, and of the 95 % intervals: verify.py does not repeat"
-        " these.",
+        "An independent computation of W1, overlap, floor, p, Holm's correction and 95 % intervals from boxes and"
+        " performance (verify.py); each verdict is checked against p, interval and margin.",
+        "Verification of the simulator and of the detector's code, and of the blocks in which frames are drawn:"
+        " verify.py takes the sampling units as they are.",
     ),
     Heading(
         "Sensitivity analysis",

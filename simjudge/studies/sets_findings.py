@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.verdicts import GAPS
+from simjudge.context.verdicts import GAPS, MARGIN
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.results.many_sets_result import ManySetsResult, load_many_sets
@@ -26,6 +26,8 @@ _HOME = (0.7, 0.95)
 """Mean IoU at home that counts as about 0.8."""
 _ALIKE = 0.05
 """Differences of W1 up to here are none that matter: the default margin."""
+_BLIND = MARGIN
+"""Mean performance below which a net finds next to nothing: no W1 of it could be as large as the margin."""
 _HARDLY = 0.2
 """Share of its mean by which W1 may move along a sweep and still hardly move."""
 _LITTLE_OVERLAP = 0.2
@@ -84,11 +86,12 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
     """
     real, sim = (_only(result, domain) for domain in ("real", "sim"))
     of_sim, of_real = (result.find(real, sim, net).overall for net in (nets.sim, nets.real))
+    blind = "".join(_blind_note(result, net) for net in (nets.sim, nets.real))
     yield StudyFinding(
         "gap of both nets",
         "W1 of Net_real is far below that of Net_sim",
-        f"W1 {_w1(of_real)} of Net_real, {_w1(of_sim)} of Net_sim",
-        _less(of_real, of_sim),
+        f"W1 {_w1(of_real)} of Net_real, {_w1(of_sim)} of Net_sim{blind}",
+        UNDECIDED if blind else _less(of_real, of_sim),
         {"net_real": of_real.number("mean_w1"), "net_sim": of_sim.number("mean_w1")},
     )
     homes = {"Net_sim": of_sim.number("mean_performance_b"), "Net_real": of_real.number("mean_performance_a")}
@@ -104,8 +107,8 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
     yield StudyFinding(
         "performance away from home",
         "Net_sim loses much on real pictures, Net_real little on simulated ones",
-        ", ".join(f"{name} {_text(homes[name])} to {_text(away[name])}" for name in homes),
-        _ordered([drop["Net_real"], drop["Net_sim"]]),
+        ", ".join(f"{name} {_text(homes[name])} to {_text(away[name])}" for name in homes) + blind,
+        UNDECIDED if blind else _ordered([drop["Net_real"], drop["Net_sim"]]),
         drop,
     )
 
@@ -119,10 +122,13 @@ def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Study
     """
     w1 = _mean_by_kind(result, nets.sim, "mean_w1")
     source = "sim-sim lowest, real-real low, real-sim clearly above both"
-    yield _kinds_finding("Net_sim, by kind of pair", source, w1, _ordered(list(w1.values())))
+    yield _w1_finding(result, nets.sim, "Net_sim, by kind of pair", source, _ordered(list(w1.values())))
     overlap = _mean_by_kind(result, nets.sim, "overlap_a", paired=False)
     agrees = _ordered([overlap["real-sim"], _mean([overlap["sim-sim"], overlap["real-real"]])])
-    yield _kinds_finding("overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", overlap, agrees)
+    here = ", ".join(f"{kind} {_text(share)}" for kind, share in overlap.items())
+    yield StudyFinding(
+        "overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", here, agrees, overlap
+    )
     yield _alike_finding(result, nets.real)
 
 
@@ -135,7 +141,8 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
     """
     w1 = _mean_by_kind(result, nets.sim, "mean_w1")
     source = "sim-sim of the two places small, real-real of the two places larger"
-    yield _kinds_finding("Net_sim, by kind of pair", source, w1, _ordered([w1["sim-sim"], w1["real-real"]]))
+    agrees = _ordered([w1["sim-sim"], w1["real-real"]])
+    yield _w1_finding(result, nets.sim, "Net_sim, by kind of pair", source, agrees)
     shares = [each.overall.number("overlap_a") for each in result.comparisons if each.net == nets.sim]
     known = [share for share in shares if share is not None]
     little = sum(share < _LITTLE_OVERLAP for share in known)
@@ -197,7 +204,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
         yield StudyFinding(
             f"W1 along {name}",
             "W1 hardly moves",
-            f"W1 {_text(distances[f'{along[0][0]:g}'])} to {_text(distances[f'{along[-1][0]:g}'])}, "
+            f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, "
             f"largest less smallest {moved:.3f}",
             UNDECIDED if len(known) < 2 else YES if moved <= max(_ALIKE, _HARDLY * float(np.mean(known))) else NO,
             distances | floors,
@@ -218,14 +225,32 @@ def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     apart = max(known, default=0.0) - min(known, default=0.0)
     agrees = UNDECIDED if len(known) < len(w1) else YES if apart <= _ALIKE else NO
     note = f"; {gaps} pairs with a gap"
-    return _kinds_finding("Net_real, by kind of pair", "all alike and low", w1, agrees, note)
+    return _w1_finding(result, net, "Net_real, by kind of pair", "all alike and low", agrees, note)
 
 
-def _kinds_finding(
-    name: str, source: str, by_kind: Mapping[str, float | None], agrees: str, note: str = ""
+def _w1_finding(
+    result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = ""
 ) -> StudyFinding:
-    """A finding about the means of the kinds of pairs."""
-    return StudyFinding(name, source, f"{_listed(by_kind)}{note}", agrees, by_kind)
+    """A finding about mean W1 of the kinds of pairs, each with its floor; open where the net finds nothing."""
+    w1, floor = (_mean_by_kind(result, net, field) for field in ("mean_w1", "floor_mean"))
+    here = ", ".join(f"{kind} {_text(value)} (floor {_text(floor[kind])})" for kind, value in w1.items())
+    blind = _blind_note(result, net)
+    numbers = w1 | {f"floor_{kind}": value for kind, value in floor.items()}
+    return StudyFinding(name, source, f"{here}{note}{blind}", UNDECIDED if blind else agrees, numbers)
+
+
+def _blind_note(result: ManySetsResult, net: str) -> str:
+    """Words that a net finds next to nothing in any set; empty where it finds more, or where this is not known."""
+    known = [
+        value
+        for each in result.comparisons
+        if each.net == net
+        for side in ("a", "b")
+        if (value := each.overall.number(f"mean_performance_{side}")) is not None
+    ]
+    if not known or max(known) >= _BLIND:
+        return ""
+    return f"; {net} finds next to nothing (mean performance {max(known):.3f} at best)"
 
 
 _STUDIES: Mapping[str, Callable[[ManySetsResult, StudiedNets], Iterator[StudyFinding]]] = {
@@ -286,10 +311,6 @@ def _less(small: ResultEntry, large: ResultEntry) -> str:
 
 def _w1(entry: ResultEntry) -> str:
     return f"{_text(entry.number('mean_w1'))} (floor {_text(entry.number('floor_mean'))})"
-
-
-def _listed(values: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in values.items())
 
 
 def _text(value: float | None) -> str:

@@ -143,12 +143,15 @@ def test_a_full_disk_leaves_nothing(frames, tmp_path, name, monkeypatch):
 )
 def test_files_that_are_no_data_set(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SimjudgeError, match=r"; give a KITTI folder .*, a CPD folder, .*a CVAT folder or .xml"):
+    with pytest.raises(SimjudgeError, match=r"; give a recording .*, a folder of images, or .* COCO, CPD, .* or YOLO$"):
         read_set(tmp_path / name)
 
 
 def test_an_empty_folder_and_nothing_at_all(tmp_path):
-    with pytest.raises(SimjudgeError, match="not a data set that simjudge knows"):
+    with pytest.raises(SimjudgeError, match="an empty folder; give a recording"):
+        read_set(tmp_path)
+    (tmp_path / "more").mkdir()
+    with pytest.raises(SimjudgeError, match="not a data set that simjudge knows; give"):
         read_set(tmp_path)
     with pytest.raises(SimjudgeError, match="does not exist"):
         read_set(tmp_path / "gone")

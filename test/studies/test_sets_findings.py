@@ -71,6 +71,28 @@ def test_two_nets_decide_nothing_where_their_intervals_overlap_and_deny_where_it
                                     ("real-sim", "net_real"): high}), NETS))[0] == NO  # fmt: skip
 
 
+def test_a_net_that_finds_nothing_agrees_with_nothing():
+    """No W1 of it can be large, and it cannot lose much: that is no finding about the simulation."""
+    blind = {"mean_performance_a": 0.0, "mean_performance_b": 0.02}
+    numbers = {("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4),
+               ("real-sim", "net_real"): entry(0.01, low=0.0, high=0.02, **blind)}  # fmt: skip
+    found = list(two_nets_findings(result({"r": "real", "s": "sim"}, numbers), NETS))
+    assert agreed(found) == [UNDECIDED, NO, UNDECIDED]
+    assert "net_real finds next to nothing (mean performance 0.020 at best)" in found[0].here
+    numbers = {(kind, net): entry(0.01, **(blind if net == "net_real" else {}))
+               for kind in ("sim-sim", "real-real", "real-sim") for net in ("net_sim", "net_real")}  # fmt: skip
+    assert agreed(splits_findings(result(PARTS, numbers), NETS))[-1] == UNDECIDED
+
+
+def test_w1_stands_beside_its_floor():
+    numbers = {(kind, net): entry(0.03) for kind in ("sim-sim", "real-real", "real-sim")
+               for net in ("net_sim", "net_real")}  # fmt: skip
+    for findings in (splits_findings, all_findings):
+        found = next(findings(result(PARTS, numbers), NETS))
+        assert found.here.startswith("sim-sim 0.030 (floor 0.020), real-real 0.030 (floor 0.020)")
+        assert found.numbers["floor_sim-sim"] == pytest.approx(0.02)
+
+
 PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
 
 
@@ -130,7 +152,7 @@ def test_a_sweep_falls_along_both_axes_while_w1_stays():
     found = list(sweep_findings(swept((0.9, 0.7, 0.5, 0.6, 0.4), (0.10, 0.11, 0.12, 0.12, 0.10))))
     assert agreed(found) == [YES, YES, YES, YES]
     assert found[0].here == "O_A 0.900 at 0.5 to 0.500 at 0.8"
-    assert found[1].here == "W1 0.100 to 0.120, largest less smallest 0.020"
+    assert found[1].here == "W1 0.100 (floor 0.020) to 0.120 (floor 0.020), largest less smallest 0.020"
     assert found[2].here == "O_A 0.600 at 20 to 0.400 at 40"
     found = list(sweep_findings(swept((0.5, 0.7, 0.9, 0.8, 0.95), (0.10, 0.11, 0.30, 0.12, 0.10))))
     assert agreed(found) == [NO, NO, NO, NO]

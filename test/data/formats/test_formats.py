@@ -77,7 +77,7 @@ def test_a_new_format_is_one_file(frames, tmp_path):
     convert(tmp_path / "out", tmp_path / "out.json")
     convert(tmp_path / "out.json", tmp_path / "again", to="boxes")
     np.testing.assert_array_equal(read_set(tmp_path / "again").objects.box, frames.objects.box)
-    assert "a folder with boxes.txt" in describe_readable()
+    assert ", Boxes, " in describe_readable()
     with pytest.raises(SimjudgeError, match="holds no predictions"):
         read_predictions(tmp_path / "again", frames)
 

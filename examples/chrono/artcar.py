@@ -10,6 +10,8 @@ import pychrono.vehicle as veh
 
 from simjudge.bridge.chrono import ChronoBridge, Pose
 
+told = getattr(veh, "GetVehicleDataPath", None) or veh.GetDataPath  # the latter before 10.0.0
+chrono.SetChronoDataPath(told().removesuffix("vehicle/"))  # builds without FEA do not know it
 car = veh.ARTcar()
 car.SetContactMethod(chrono.ChContactMethod_NSC)
 car.SetChassisCollisionType(veh.CollisionType_NONE)

@@ -12,6 +12,7 @@ import pychrono.vehicle as veh
 from simjudge.bridge.chrono import ChronoBridge
 
 STEP = 2e-3
+chrono.SetChronoDataPath(veh.GetVehicleDataPath().removesuffix("vehicle/"))  # builds without FEA do not know it
 hmmwv = veh.HMMWV_Full()
 hmmwv.SetContactMethod(chrono.ChContactMethod_SMC)
 hmmwv.SetInitPosition(chrono.ChCoordsysd(chrono.ChVector3d(0, 0, 0.6), chrono.QUNIT))

@@ -12,6 +12,7 @@ import pychrono.vehicle as veh
 from simjudge.bridge.chrono import ChronoBridge, Pose
 
 STEP = 2e-3
+chrono.SetChronoDataPath(veh.GetVehicleDataPath().removesuffix("vehicle/"))  # builds without FEA do not know it
 find = veh.GetVehicleDataFile
 hmmwv = veh.WheeledVehicle(find("hmmwv/vehicle/HMMWV_Vehicle.json"), chrono.ChContactMethod_SMC)
 hmmwv.Initialize(chrono.ChCoordsysd(chrono.ChVector3d(-5, 0, 0.6), chrono.QUNIT))

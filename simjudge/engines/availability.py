@@ -18,7 +18,7 @@ _CHRONO_ABILITIES = (
     " right), class, instance and depth; Chrono's own noise and physical camera"
 )
 _CHRONO_UNSEEN = "can: physics, and labels of single rays: drives by ground truth without images; no pictures"
-_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar, on level and on mesh ground (no vehicle from Chrono's JSON)"
+_CHRONO_CAR = "can: Chrono::Vehicle's ARTcar, and wheeled vehicles of Chrono's JSON files, on level and on mesh ground"
 _CHRONO_WITHOUT_CAR = "missing: pychrono.vehicle with the ARTcar (CH_ENABLE_MODULE_VEHICLE); scenes without a car only"
 
 
@@ -95,7 +95,7 @@ def _chrono() -> EngineAvailability:
         ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
     known = tuple(f"known: {line}" for line in (release.defects() if modules.sensor is not None else ()))
     parts_line = f"has: {', '.join(parts) or 'the core alone'}"
-    own = "; lidar, GPS and inertial sensors of Chrono's own on it" if modules.sensor is not None else ""
+    own = "; lidar, GPS and inertial sensors of Chrono's own on them" if modules.sensor is not None else ""
     car = f"{_CHRONO_CAR}{own}" if release.vehicles else _CHRONO_WITHOUT_CAR
     absent = tuple(f"missing: {line}" for line in missing_modules())
     vulkan = release.cameras and not hasattr(modules.sensor, "ChOptixSensor")

@@ -14,8 +14,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.json_files import check_chrono_files
 from simjudge.engines.chrono.json_trial import try_vehicle
-from simjudge.engines.chrono.json_vehicle import build_vehicle, vehicle_data
-from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.json_vehicle import build_vehicle
+from simjudge.engines.chrono.modules import Modules, vehicle_data
 from simjudge.engines.chrono.standing import BuiltCar, Point, Stance, measure_stance
 from simjudge.engines.chrono.steps import STEP
 from simjudge.engines.chrono.wheels import SPINDLES

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from simjudge.core.quiet import silent_output
-from simjudge.engines.chrono.modules import Modules
+from simjudge.engines.chrono.modules import Modules, find_textures, vehicle_data
 from simjudge.engines.chrono.standing import BuiltCar
 from simjudge.geometry.poses import Pose
 
@@ -27,7 +26,7 @@ def build_vehicle(
     """
     core, vehicles = modules.core, modules.vehicle
     x, y, z, w = reference.orientation
-    with silent_output(), _data_folder(vehicles, data):
+    with silent_output(), _data_folder(modules, data):
         wheeled = vehicles.WheeledVehicle(str(files[0]), core.ChContactMethod_NSC, False, False)
         wheeled.Initialize(core.ChCoordsysd(core.ChVector3d(*reference.position), core.ChQuaterniond(w, x, y, z)))
         powertrain = vehicles.ChPowertrainAssembly(
@@ -43,23 +42,13 @@ def build_vehicle(
     return BuiltCar(wheeled, wheeled)
 
 
-def vehicle_data(modules: Modules) -> Path:
-    """The folder of Chrono's own vehicle data, as its Python package says it.
-
-    Args:
-        modules: PyChrono's.
-    """
-    vehicles = modules.vehicle
-    told = vehicles.GetVehicleDataPath if hasattr(vehicles, "GetVehicleDataPath") else vehicles.GetDataPath
-    return Path(told())
-
-
 @contextmanager
-def _data_folder(vehicles: Any, folder: Path) -> Iterator[None]:
+def _data_folder(modules: Modules, folder: Path) -> Iterator[None]:
     """Let Chrono's files name each other from a folder; Chrono joins texts, so that it ends with a slash."""
-    newer = hasattr(vehicles, "SetVehicleDataPath")
-    tell = vehicles.SetVehicleDataPath if newer else vehicles.SetDataPath
-    before = str(vehicles.GetVehicleDataPath() if newer else vehicles.GetDataPath())
+    vehicles = modules.vehicle
+    find_textures(modules.core, folder)
+    tell = vehicles.SetVehicleDataPath if hasattr(vehicles, "SetVehicleDataPath") else vehicles.SetDataPath
+    before = f"{vehicle_data(modules)}/"
     tell(f"{folder}/")
     try:
         yield

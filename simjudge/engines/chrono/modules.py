@@ -15,6 +15,7 @@ from simjudge.core.errors import SimjudgeError
 
 REMEDY = "conda install -c projectchrono -c conda-forge pychrono (Python 3.12 or 3.13), or environment.yml"
 UNKNOWN = "unknown version"
+_TEXTURES = "textures"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,34 @@ def load_modules() -> Modules:
         core = importlib.import_module("pychrono.core")
     except ImportError as error:
         raise SimjudgeError(f"engine chrono: PyChrono is missing ({error}): {REMEDY}") from error
-    return Modules(core, _module("pychrono.sensor"), _module("pychrono.vehicle"), package_version())
+    modules = Modules(core, _module("pychrono.sensor"), _module("pychrono.vehicle"), package_version())
+    if modules.vehicle is not None:
+        find_textures(core, vehicle_data(modules))
+    return modules
+
+
+def vehicle_data(modules: Modules) -> Path:
+    """The folder of Chrono's own vehicle data, as its Python package says it.
+
+    Args:
+        modules: PyChrono's, with vehicles.
+    """
+    vehicles = modules.vehicle
+    told = vehicles.GetVehicleDataPath if hasattr(vehicles, "GetVehicleDataPath") else vehicles.GetDataPath
+    return Path(told())
+
+
+def find_textures(core: Any, vehicle_folder: Path) -> None:
+    """Tell Chrono where its textures are, where it does not know: a tyre that is shown ends without them.
+
+    The package says it only in builds with FEA: its __init__.py imports `fea` before, in the same `try`.
+
+    Args:
+        core: PyChrono's core module.
+        vehicle_folder: of vehicle data; textures lie beside it.
+    """
+    if not (Path(core.GetChronoDataPath()) / _TEXTURES).is_dir() and (vehicle_folder.parent / _TEXTURES).is_dir():
+        core.SetChronoDataPath(f"{vehicle_folder.parent}/")
 
 
 def package_version(prefix: Path = Path(sys.prefix)) -> str:

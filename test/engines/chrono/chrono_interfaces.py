@@ -35,6 +35,7 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono/collision/ChCollisionShapeConvexHull.h": ("ChCollisionShapeConvexHull",),
     "chrono/collision/ChCollisionShapeCylinder.h": ("ChCollisionShapeCylinder",),
     "chrono/collision/ChCollisionSystem.h": ("BindAll", "ChCollisionSystem", "Type_BULLET"),
+    "chrono/core/ChDataPath.h": ("GetChronoDataPath", "SetChronoDataPath"),
     "chrono/core/ChFrame.h": ("GetPos", "GetRot", "SetPos", "SetRot"),
     "chrono/core/ChFrameMoving.h": ("GetAngVelParent", "GetPosDt", "SetAngVelParent", "SetPosDt"),
     "chrono/geometry/ChTriangleMeshConnected.h": ("ChTriangleMeshConnected", "CreateFromWavefrontFile"),

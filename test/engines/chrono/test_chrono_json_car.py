@@ -12,8 +12,7 @@ pytest.importorskip("pychrono", reason="PyChrono is not installed")
 pytest.importorskip("pychrono.vehicle", reason="this PyChrono has no vehicle module", exc_type=ImportError)
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.chrono.json_vehicle import vehicle_data
-from simjudge.engines.chrono.modules import load_modules
+from simjudge.engines.chrono.modules import load_modules, vehicle_data
 from simjudge.engines.chrono.standing import steering_input
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose

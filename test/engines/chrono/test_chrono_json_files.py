@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.chrono.json_files import check_chrono_files
-from simjudge.engines.chrono.json_vehicle import vehicle_data
+from simjudge.engines.chrono.modules import vehicle_data
 from simjudge.vehicle.vehicle import ChronoParts
 
 PARTS = ChronoParts("car/car.json", "car/engine.json", "car/gears.json", "car/tire.json")

@@ -20,6 +20,7 @@ from simjudge.core.version import version
 from simjudge.reports import dossier_check
 from simjudge.reports.dossier_headings import HEADINGS
 from simjudge.reports.dossier_inputs import describe_inputs
+from simjudge.reports.dossier_masks import MASKS, context_masks, write_mask_csv
 from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
@@ -27,6 +28,7 @@ from simjudge.reports.sentences import SetNames, capitalized, headline, verdict_
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, write_json
 from simjudge.results.saved_result import Result, ResultEntry, load_results
+from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 COLUMNS = ("set", "unit", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "performance")
@@ -76,8 +78,8 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
     Raises:
         UsageError: there is no result.
-        SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes, or
-            says other numbers than its boxes give.
+        SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes or
+            masks, or says other numbers than these give; or a set whose masks are needed is gone or has changed.
     """
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
@@ -97,6 +99,8 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             folder.mkdir(parents=True)
             shutil.copyfile(result.folder / RESULT, folder / RESULT)
             write_context_csv(table, folder / TABLE)
+            if result.header["parameters"]["painted"] != BOXES:
+                write_mask_csv(context_masks(result, table), folder / MASKS)
             log(f"{result.name}: computing its numbers again")
             _check_numbers(result, folder)
         facts = _facts(results, inputs, losses)
@@ -176,12 +180,10 @@ def _checked_contexts(result: Result) -> ContextTable:
     if result.overall is None or result.contexts is None:
         raise SimjudgeError(f"{where}: is no result of simjudge compare; certify takes these alone")
     kind = settings.get("sensor") or settings.get("task")
-    if kind:
-        raise SimjudgeError(f"{where}: compares {kind}; certify takes comparisons of boxes in pictures alone")
-    if settings.get("painted") != "boxes":
+    if kind or settings.get("painted") == LABEL_PICTURES:
+        words = {"lidar": "point clouds", "semantic": "label pictures"}.get(str(kind), kind or LABEL_PICTURES)
         raise SimjudgeError(
-            f"{where}: its contexts are painted from {settings.get('painted')}, which the dossier does not hold;"
-            " compare with --masks ignore"
+            f"{where}: compares {words}; certify takes comparisons of objects in pictures, painted from boxes or masks"
         )
     inputs = result.header["inputs"]
     dealt = all(isinstance((inputs.get(side) or {}).get("units"), int) for side in ("a", "b"))

@@ -4,7 +4,8 @@ Two things are checked. Each file must be the one that manifest.sha256 names. An
 performance in results/*/contexts.csv, everything that result.json says of mean W1, overlap, floor and p is computed
 again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Algorithm 1; docs/method.md of simjudge):
 
-* A context is the patch around a box, painted from all boxes of its picture, one plane for each class.
+* A context is the patch around a box, painted from all boxes of its picture, one plane for each class; objects that
+  have a mask in results/*/masks.csv are painted by it.
 * Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
 * For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
 * For the floor and p, the sampling units of both sets are dealt anew to A and B, each with a chance that grows with A's
@@ -73,7 +74,7 @@ def check_files(folder: Path) -> list[str]:
     return problems + [f"{name} is not named in {MANIFEST}" for name in sorted(there - listed)]
 
 
-def read_contexts(file: Path) -> dict[str, np.ndarray[Any, Any]]:
+def read_contexts(file: Path) -> dict[str, Any]:
     """Read a table of contexts.
 
     Args:
@@ -100,6 +101,28 @@ def read_contexts(file: Path) -> dict[str, np.ndarray[Any, Any]]:
     }
 
 
+def read_masks(file: Path, count: int) -> list[tuple[int, int, np.ndarray[Any, Any]] | None]:
+    """Read the masks of contexts.
+
+    Args:
+        file: masks.csv; where there is none, no context has a mask.
+        count: of the contexts.
+
+    Returns:
+        Of each context left and top in the picture, and float32 (h, w), 0 or 1; None where it has no mask.
+    """
+    masks: list[tuple[int, int, np.ndarray[Any, Any]] | None] = [None] * count
+    if not file.exists():
+        return masks
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            lengths = [int(text) for text in row["runs"].split()]
+            pixels = np.repeat(np.arange(len(lengths)) % 2, lengths).astype(np.float32)
+            shape = int(row["height"]), int(row["width"])
+            masks[int(row["row"])] = int(row["left"]), int(row["top"]), pixels.reshape(shape)
+    return masks
+
+
 def pixel_edges(box: np.ndarray[Any, Any], size: np.ndarray[Any, Any], *, whole: bool) -> tuple[int, int, int, int]:
     """Edges on the pixel grid: rounded, or as the authors' public tool has them.
 
@@ -118,12 +141,12 @@ def pixel_edges(box: np.ndarray[Any, Any], size: np.ndarray[Any, Any], *, whole:
 
 
 def paint_contexts(
-    table: dict[str, np.ndarray[Any, Any]], rows: np.ndarray[Any, Any], settings: dict[str, Any]
+    table: dict[str, Any], rows: np.ndarray[Any, Any], settings: dict[str, Any]
 ) -> np.ndarray[Any, Any]:
     """Paint the patches around some boxes.
 
     Args:
-        table: all contexts.
+        table: all contexts, with "mask" of each.
         rows: of the boxes in the middle.
         settings: "parameters" of result.json.
 
@@ -144,11 +167,19 @@ def paint_contexts(
         across, down = (int(value) for value in table["size"][row])
         for other in of_frame[bool(table["of_a"][row]), int(table["frame"][row])]:
             a0, b0, a1, b1 = edges[other]
+            mask = table["mask"][other]
+            if mask is not None:
+                a0, b0, a1, b1 = mask[0], mask[1], mask[0] + mask[2].shape[1], mask[1] + mask[2].shape[0]
             a0, a1 = max(a0, 0, left) - left, min(a1, across, left + width) - left
             b0, b1 = max(b0, 0, top) - top, min(b1, down, top + height) - top
             plane = int(np.searchsorted(classes, table["class_id"][other])) if settings["class_aware"] else 0
-            if a0 < a1 and b0 < b1:
+            if a0 >= a1 or b0 >= b1:
+                continue
+            if mask is None:
                 planes[number, plane, b0:b1, a0:a1] = 1
+            else:
+                cut = mask[2][b0 + top - mask[1] : b1 + top - mask[1], a0 + left - mask[0] : a1 + left - mask[0]]
+                np.maximum(planes[number, plane, b0:b1, a0:a1], cut, out=planes[number, plane, b0:b1, a0:a1])
         if factor is not None:
             kept = np.zeros((height, width), np.float32)
             rx, ry = factor * (x1 - x0) / 2, factor * (y1 - y0) / 2
@@ -452,6 +483,7 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """
     said = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     settings, table = said["parameters"], read_contexts(folder / "contexts.csv")
+    table["mask"] = read_masks(folder / "masks.csv", len(table["of_a"]))
     units = (said["inputs"]["a"]["units"], said["inputs"]["b"]["units"])
     unit = table["unit"] + np.where(table["of_a"], 0, units[0])
     rows_of = {k: np.flatnonzero(table["class_id"] == k) for k in np.unique(table["class_id"]).tolist()}

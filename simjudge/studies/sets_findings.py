@@ -166,10 +166,12 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
             continue
         rows = {entry.label: (entry.number("pointwise_mean_difference"), entry.number("mean_w1"))
                 for entry in each.classes}  # fmt: skip
+        floors = {entry.label: entry.number("floor_mean") for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
-            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)}" for label, (point, w1) in rows.items()),
+            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)} (floor {_text(floors[label])})"
+                      for label, (point, w1) in rows.items()),
             _all_hold([None if point is None or w1 is None else point > w1 for point, w1 in rows.values()]),
             {f"{label}_{name}": value for label, row in rows.items()
              for name, value in zip(("pointwise", "w1"), row, strict=True)},

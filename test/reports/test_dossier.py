@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.reports.dossier import certify, is_dossier
@@ -31,7 +32,28 @@ SETTINGS = {
 }
 
 
-def pictures(name, seed, frames=24):
+MASKED = {
+    "masks": {"share": 1.0, "given": {}},
+    "masks, paired": {"share": 1.0, "given": {"paired": True}},
+    "masks, mask factor": {"share": 1.0, "given": {"mask_factor": 1.5}},
+    "masks, public tool": {"share": 1.0, "given": {"preset": "cpd"}},
+    "masks and boxes": {"share": 0.6, "given": {"masks": "use"}},
+    "masks of one class": {"share": 1.0, "given": {"classes": ["red"]}},
+}
+
+
+def masks_of(box, rng, share):
+    """Blobs that fill their boxes in part, some beyond the picture; some objects have none."""
+    origin = np.floor(box[:, :2]).astype(int) - rng.integers(0, 3, (len(box), 2)) * [1, 20]
+    crops = [np.ones((24, 30), bool) if rng.random() < share else None for _ in box]
+    for crop in crops:
+        if crop is not None:
+            crop[rng.integers(0, 4) :: 5, 10:20] = False
+            crop[:, 0] = rng.random() < 0.5
+    return Masks.from_crops(crops, origin)
+
+
+def pictures(name, seed, frames=24, masked=0.0):
     """Boxes of two classes on a few places, so that contexts are alike; seed 1 is found less well."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -44,7 +66,8 @@ def pictures(name, seed, frames=24):
     found = rng.random(len(rows)) < 0.9
     predictions = Predictions.build(np.array(frame)[found], np.array(kind)[found], (box + shift)[found],
                                     np.full(int(found.sum()), 0.9))  # fmt: skip
-    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box), predictions,
+    masks = masks_of(box, rng, masked) if masked else None
+    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box, masks=masks), predictions,
                           class_names={1: "red", 2: "blue"}, independent=True)  # fmt: skip
 
 
@@ -85,6 +108,26 @@ def test_the_script_finds_the_same_numbers(files, tmp_path, way):
     assert f"mean_w1 {said['overall']['mean_w1']:.6g}" in done.stdout
     if said["overall"]["p_value"] is not None:
         assert f"p_value {said['overall']['p_value']:.6g}" in done.stdout
+
+
+@pytest.mark.parametrize("way", MASKED)
+def test_the_script_paints_masks(tmp_path, way):
+    for name, seed in (("real", 0), ("sim", 1)):
+        write_plain_json(pictures(name, seed, masked=MASKED[way]["share"]), tmp_path / f"{name}.json")
+    result = compared(tmp_path, tmp_path / "r", **MASKED[way]["given"])
+    said = json.loads((result / "result.json").read_text())
+    assert said["parameters"]["painted"] == ("masks" if MASKED[way]["share"] == 1 else "masks and boxes")
+    certify([result], tmp_path / "dossier")
+    done = check(tmp_path / "dossier")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"mean_w1 {said['overall']['mean_w1']:.6g}" in done.stdout
+    file = tmp_path / "dossier/results/r/masks.csv"
+    file.write_text(file.read_text().replace(" 10 ", " 11 "))
+    assert "masks.csv is not the file" in check(tmp_path / "dossier").stdout
+    for change, words in [("x", "has changed since"), (None, "is not there")]:
+        (tmp_path / "sim.json").write_text(change) if change else (tmp_path / "sim.json").unlink()
+        with pytest.raises(SimjudgeError, match=f"painted from masks, and .*{words}"):
+            certify([result], tmp_path / "other")
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +293,8 @@ def test_results_that_cannot_be_computed_again_are_refused(files, tmp_path):
     result = compared(files, tmp_path / "r")
     said = json.loads((result / "result.json").read_text())
     for change, words in [
-        ({"painted": "masks"}, "compare with --masks ignore"),
-        ({"sensor": "lidar"}, "compares lidar"),
+        ({"sensor": "lidar"}, "compares point clouds; certify takes comparisons of objects in pictures"),
+        ({"task": "semantic"}, "compares label pictures; certify takes"),
         ({"certainty": "not yet"}, "was not found yet"),
     ]:
         (result / "result.json").write_text(json.dumps(said | {"parameters": said["parameters"] | change}))

@@ -1,0 +1,103 @@
+"""The masks of compared objects, as a dossier holds them: read again from the sets, which must still be the same."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
+from simjudge.core.frames import FrameSet
+from simjudge.core.masks import BoolImage, Masks
+from simjudge.data.sets import read_set
+from simjudge.results.context_table import ContextTable
+from simjudge.results.saved_result import Result
+
+MASKS = "masks.csv"
+COLUMNS = ("row", "left", "top", "width", "height", "runs")
+"""Of masks.csv: the row of contexts.csv, from 0; the mask's place in the picture; lengths of its runs."""
+_EDGES = ("x0", "y0", "x1", "y1")
+
+
+def context_masks(result: Result, contexts: ContextTable) -> Masks:
+    """The mask of every context of a result.
+
+    Args:
+        result: of `simjudge compare`.
+        contexts: of the result.
+
+    Returns:
+        Masks in the order of the contexts; none where an object has none.
+
+    Raises:
+        SimjudgeError: a set is gone, has changed since, or does not hold an object of the result.
+    """
+    return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
+
+
+def write_mask_csv(masks: Masks, path: Path) -> None:
+    """Write masks as text: lengths of runs of pixels in rows, outside and inside in turn, outside first.
+
+    Args:
+        masks: in the order of the contexts.
+        path: the file.
+    """
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for row in range(len(masks)):
+            if masks.has(row):
+                crop, (left, top) = masks.crop(row), masks.origin[row].tolist()
+                rows.writerow([row, left, top, crop.shape[1], crop.shape[0], " ".join(map(str, _runs(crop)))])
+
+
+def _runs(crop: BoolImage) -> list[int]:
+    pixels = np.concatenate([[False], crop.reshape(-1)])
+    turns = np.flatnonzero(pixels[1:] != pixels[:-1])
+    return [int(length) for length in np.diff(np.concatenate([[0], turns, [crop.size]]))]
+
+
+def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
+    frames = _read_again(result, side)
+    objects = frames.objects
+    numbers = defaultdict(list)
+    for number, (frame, class_id, box) in enumerate(
+        zip(objects.frame.tolist(), objects.class_id.tolist(), objects.box.tolist(), strict=True)
+    ):
+        numbers[frames.frame_name[frame], class_id, tuple(box)].append(number)
+    # Objects of one frame, class and box are in the order of the set in both.
+    queues: dict[object, Iterator[int]] = {key: iter(each) for key, each in numbers.items()}
+    rows = np.flatnonzero(contexts.is_a == (side == "a"))
+    boxes = np.column_stack([contexts[edge][rows] for edge in _EDGES]).tolist()
+    found = []
+    for name, class_id, box in zip(contexts.text("frame", rows), contexts.class_id[rows].tolist(), boxes, strict=True):
+        number = next(queues.get((name, class_id, tuple(box)), iter(())), None)
+        if number is None:
+            raise SimjudgeError(
+                f"{result.folder}: {frames.name} holds no object of class {class_id} in frame {name} at the place"
+                " that was compared, so its mask is not known; compare again"
+            )
+        found.append(number)
+    taken = np.array(found, np.int64)
+    return Masks.none(len(taken)) if objects.masks is None else objects.masks.take(taken)
+
+
+def _read_again(result: Result, side: str) -> FrameSet:
+    """The set as it was compared: a dossier with the masks of another one would say what was never compared."""
+    given = result.header["inputs"].get(side) or {}
+    path = Path(given.get("path") or "")
+    if not given.get("path") or not path.exists():
+        raise SimjudgeError(
+            f"{result.folder}: its contexts are painted from masks, and {given.get('path') or 'the set in memory'},"
+            " which holds them, is not there; put it back, or compare with --masks ignore"
+        )
+    if hash_files(path) != given.get("sha256"):
+        raise SimjudgeError(
+            f"{result.folder}: its contexts are painted from masks, and {path}, which holds them, has changed since;"
+            " compare again"
+        )
+    return read_set(path, allow_outside=True)

@@ -49,7 +49,8 @@ class CourseProgress:
             y: likewise.
         """
         laps = self.length * math.floor(self.distance / self.length) if self._closed else 0.0
-        now = self.distance - laps
+        # Of an open line a car beyond an end is near that end.
+        now = self.distance - laps if self._closed else min(max(self.distance, 0.0), self.length)
         # Of a closed line the parts before and behind are looked at a lap further, too.
         shifts = (-self.length, 0.0, self.length) if self._closed else (0.0,)
         near = np.zeros(len(self._steps), np.bool_)
@@ -75,14 +76,17 @@ class CourseProgress:
         steps, starts = self._steps[rows], self._points[rows]
         squares = np.maximum(self._lengths[rows] ** 2, SMALLEST_SQUARE)
         share = np.einsum("ij,ij->i", position - starts, steps) / squares
-        # Before the start and after the finish an open line goes on straight.
-        low = np.where((rows == 0) & (not self._closed), -np.inf, 0.0)
-        high = np.where((rows == len(self._steps) - 1) & (not self._closed), np.inf, 1.0)
-        share = np.clip(share, low, high)
-        away = position - (starts + share[:, None] * steps)
+        on_piece = np.clip(share, 0.0, 1.0)
+        away = position - (starts + on_piece[:, None] * steps)
         best = int(np.argmin(np.einsum("ij,ij->i", away, away)))
         row = int(rows[best])
-        self.distance = float(self._distances[row] + share[best] * self._lengths[row])
+        # Before the start and after the finish an open line goes on straight, for a car that is nearest to that end: of
+        # a line that ends near its start, the finish goes on through the start.
+        low = -math.inf if row == 0 and not self._closed else 0.0
+        high = math.inf if row == len(self._steps) - 1 and not self._closed else 1.0
+        along = min(max(float(share[best]), low), high)
+        beside = position - (self._points[row] + along * self._steps[row])
+        self.distance = float(self._distances[row] + along * self._lengths[row])
         left = np.array([-self._steps[row, 1], self._steps[row, 0]])
-        sign = 1.0 if float(left @ away[best]) >= 0 else -1.0
-        self.offset = sign * float(np.linalg.norm(away[best]))
+        sign = 1.0 if float(left @ beside) >= 0 else -1.0
+        self.offset = sign * float(np.linalg.norm(beside))

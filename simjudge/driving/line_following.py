@@ -53,19 +53,21 @@ def _project(points, steps, lengths, distances, closed, now, x, y):
         away_x, away_y = x - points[row, 0], y - points[row, 1]
         square = max(lengths[row] ** 2, SMALLEST_SQUARE)
         share = (away_x * steps[row, 0] + away_y * steps[row, 1]) / square
-        if closed or row > 0:
-            share = max(share, 0.0)
-        if closed or row < len(steps) - 1:
-            share = min(share, 1.0)
-        off_x, off_y = x - (points[row, 0] + share * steps[row, 0]), y - (points[row, 1] + share * steps[row, 1])
+        on_piece = min(max(share, 0.0), 1.0)
+        off_x, off_y = x - (points[row, 0] + on_piece * steps[row, 0]), y - (points[row, 1] + on_piece * steps[row, 1])
         square = off_x * off_x + off_y * off_y
         if square < best:
             best, row_of_best, share_of_best = square, row, share
-    row = row_of_best
-    off_x = x - (points[row, 0] + share_of_best * steps[row, 0])
-    off_y = y - (points[row, 1] + share_of_best * steps[row, 1])
+    row, share = row_of_best, share_of_best
+    if closed or row > 0:
+        share = max(share, 0.0)
+    if closed or row < len(steps) - 1:
+        share = min(share, 1.0)
+    off_x = x - (points[row, 0] + share * steps[row, 0])
+    off_y = y - (points[row, 1] + share * steps[row, 1])
     left = -steps[row, 1] * off_x + steps[row, 0] * off_y
-    return distances[row] + share_of_best * lengths[row], (1.0 if left >= 0 else -1.0) * np.sqrt(best)
+    offset = np.sqrt(off_x * off_x + off_y * off_y)
+    return distances[row] + share * lengths[row], offset if left >= 0 else -offset
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +75,8 @@ def _follow(points, steps, lengths, distances, closed, positions, out):
     length, distance = distances[-1], np.nan
     for n in range(len(positions)):
         laps = length * np.floor(distance / length) if closed and n > 0 else 0.0
-        now = distance - laps
+        # Of an open line a car beyond an end is near that end; the first position may be anywhere.
+        now = distance - laps if closed or n == 0 else min(max(distance, 0.0), length)
         here, offset = _project(points, steps, lengths, distances, closed, now, positions[n, 0], positions[n, 1])
         if closed and n > 0:
             here += laps + length * np.round((now - here) / length)

@@ -73,15 +73,15 @@ def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
     queues: dict[object, Iterator[int]] = {key: iter(each) for key, each in numbers.items()}
     rows = np.flatnonzero(contexts.is_a == (side == "a"))
     boxes = np.column_stack([contexts[edge][rows] for edge in _EDGES]).tolist()
-    found = []
+    found: list[int] = []
     for name, class_id, box in zip(contexts.text("frame", rows), contexts.class_id[rows].tolist(), boxes, strict=True):
-        number = next(queues.get((name, class_id, tuple(box)), iter(())), None)
-        if number is None:
+        again = next(queues.get((name, class_id, tuple(box)), iter(())), None)
+        if again is None:
             raise SimjudgeError(
                 f"{result.folder}: {frames.name} holds no object of class {class_id} in frame {name} at the place"
                 " that was compared, so its mask is not known; compare again"
             )
-        found.append(number)
+        found.append(again)
     taken = np.array(found, np.int64)
     return Masks.none(len(taken)) if objects.masks is None else objects.masks.take(taken)
 

@@ -161,3 +161,12 @@ def test_a_car_that_stands_has_no_stretch():
 
 def test_spacing_divides_the_smallest_window():
     assert SPACING * 2 <= 0.1
+
+
+def test_drives_of_one_open_course_may_end_at_unlike_places():
+    """One that goes on for more than a metre where the first one ends had made a mean line without numbers."""
+    drives = [made_drive(seed, laps=laps) for seed, laps in ((0, 0.5), (1, 0.6), (2, 0.9))]
+    line = mean_line(drives)
+    assert not line.closed
+    assert np.isfinite(line.centre_line).all()
+    assert line_length(line) == pytest.approx(0.5 * LAP, rel=0.05)

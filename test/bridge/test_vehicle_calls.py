@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 SIGNATURES = {
     "ARTcar": (0, 1), "AddActiveDomain": (3, 3), "AddPatch": (3, 13), "Advance": (1, 2), "ChPowertrainAssembly": (2, 2),
     "DriverInputs": (0, 0), "GetAxles": (0, 0), "GetChassisBody": (0, 0), "GetMesh": (0, 0), "GetSystem": (0, 0),
-    "GetVehicle": (0, 0), "GetVehicleDataFile": (1, 1), "GetWheels": (0, 0), "HMMWV_Full": (0, 1), "Initialize": (0, 7),
+    "GetVehicle": (0, 0), "GetVehicleDataFile": (1, 1), "GetVehicleDataPath": (0, 0),
+    "GetDataPath": (0, 0), "GetWheels": (0, 0), "HMMWV_Full": (0, 1), "Initialize": (0, 7),
     "InitializePowertrain": (1, 1), "InitializeTire": (2, 4), "ReadEngineJSON": (1, 1), "ReadTireJSON": (1, 1),
     "ReadTransmissionJSON": (1, 1), "RigidTerrain": (1, 2), "SCMTerrain": (1, 2), "SetChassisCollisionType": (1, 1),
     "SetChassisFixed": (1, 1), "SetChassisVisualizationType": (1, 1), "SetContactMethod": (1, 1),

@@ -1,5 +1,6 @@
 """Things under physics: they fall, lie, stack, sleep and wake; scenes that cannot be are said to be so."""
 
+import copy
 import logging
 import math
 from dataclasses import replace
@@ -181,3 +182,25 @@ def test_a_replayed_car_passes_through_everything():
         bodies.set_pose("vehicle", Pose((float(x), 0, 0)))
     assert bodies.touched_things() == frozenset()
     assert bodies.poses()["a"] == Pose((1, 0, 0))
+
+
+def test_what_rests_keeps_its_pose_and_what_moves_has_the_one_of_now():
+    """Poses are kept where not a bit has changed: they are those that a look at all of them gives."""
+    bodies = Bodies(flat(crate("resting", Pose((3, 0, 0))), crate("falling", Pose((0, 0, 2)))))
+    bodies.step(1.0)  # both have landed; rest is rest to the bit only where physics says so
+    for _ in range(3):
+        before = bodies.poses()
+        bodies.step(0.01)
+        bodies.set_pose("falling", Pose((0, 0, 1 + bodies.time)))
+        kept, anew = bodies.poses(), Bodies.poses(_without_memory(bodies))
+        assert kept == anew
+        assert kept["falling"] != before["falling"]
+    assert bodies.poses()["resting"] is bodies.poses()["resting"]
+    bodies.reset()
+    assert bodies.poses() == Bodies.poses(_without_memory(bodies))
+
+
+def _without_memory(bodies):
+    twin = copy.copy(bodies)
+    twin._last, twin._poses = np.full_like(bodies._last, np.nan), {}
+    return twin

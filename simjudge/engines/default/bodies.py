@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from itertools import compress
 
 import mujoco
 import numpy as np
@@ -62,6 +63,8 @@ class Bodies:
         self._free = {thing.name: self._model.joint(thing.name) for thing in scene.things if thing.motion == "free"}
         names = [*self._free, *(PARTS if self._car else ())]
         self._bodies = {name: int(self._model.body(name).id) for name in names}
+        self._last = np.full((len(names), 7), np.nan)
+        self._poses: dict[str, Pose] = {}
         # Those that nothing can bump into are no bodies to MuJoCo. Parts of one thing share its path.
         solid = [thing for thing in scene.things if thing.path is not None and thing.collider.kind != "none"]
         numbers: dict[int, list[int]] = {}
@@ -141,11 +144,14 @@ class Bodies:
 
     def poses(self) -> Poses:
         """Where all free and scripted things and the car's parts are now."""
-        found = self._scene.scripted_poses(self.time)
-        for name, number in self._bodies.items():
-            w, x, y, z = self._data.xquat[number].tolist()
-            found[name] = Pose(tuple(self._data.xpos[number].tolist()), (x, y, z, w))
-        return found
+        numbers = [*self._bodies.values()]
+        now = np.hstack([self._data.xpos[numbers], self._data.xquat[numbers]])
+        # Most things rest: their poses are those of the last time, to the last bit.
+        moved = (now.view(np.int64) != self._last.view(np.int64)).any(1)
+        for name, (x, y, z, qw, qx, qy, qz) in zip(compress(self._bodies, moved), now[moved].tolist(), strict=True):
+            self._poses[name] = Pose((x, y, z), (qx, qy, qz, qw))
+        self._last = now
+        return self._scene.scripted_poses(self.time) | self._poses
 
     def drive(self, command: Command) -> None:
         """What the driver does from now on.

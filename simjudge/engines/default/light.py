@@ -211,7 +211,7 @@ class Light:
         moved: dict[int, Floats] = {}
         for index, thing in enumerate(self._things):
             pose = bodies.get(thing.name, thing.pose)
-            if pose != self._at[index]:
+            if pose is not self._at[index] and pose != self._at[index]:
                 self._at[index] = pose
                 self._rotations[index], self._positions[index] = pose.rotation_matrix(), pose.position
                 moved[index] = world_vertices(thing, pose)

@@ -59,13 +59,13 @@ def doctor(
 
 def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
-    from simjudge.commands.tables import print_table
+    from simjudge.commands.tables import print_wrapped_table
     from simjudge.studies.doctor.questions import NO
 
     typer.echo(f"{found.path}: {found.kind}")
     if found.topics:
-        print_table(found.topic_table)
-    print_table(found.questions)
+        print_wrapped_table(found.topic_table)
+    print_wrapped_table(found.questions)
     for answer in found.answers:
         if answer.answer != NO and asked in (None, answer):
             typer.echo(f"{answer.question.name}: {found.command(answer)}")
@@ -73,7 +73,7 @@ def _print(found: Diagnosis, asked: Answer | None) -> None:
         typer.echo("\nWhat mends it:")
     for line, checks in found.remedies.items():
         typer.echo(f"{', '.join(checks)}:\n    {line}")
-    print_table(found.checks)
+    print_wrapped_table(found.checks)
     for line in found.not_checked:
         typer.echo(f"not checked, {line}")
     for note in found.notes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -53,15 +53,19 @@ def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
     return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
 
 
-def rich_table(table: SummaryTable) -> Table:
+def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[str] = ()) -> Table:
     """A table for a terminal.
 
     Args:
         table: headings and cells.
+        wrapped: whether cells of text may take several lines; numbers never do.
+        whole: headings of columns of text whose cells stay in one line all the same.
     """
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, heading in enumerate(table.columns):
-        drawn.add_column(escape(heading), justify="left" if number < table.text_columns else "right", no_wrap=True)
+        text = number < table.text_columns
+        one_line = not (wrapped and text) or heading in whole
+        drawn.add_column(escape(heading), justify="left" if text else "right", no_wrap=one_line, overflow="fold")
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     return drawn

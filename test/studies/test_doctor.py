@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -337,6 +338,26 @@ def test_command_prints_writes_json_and_ends_with_the_right_code(tmp_path):
     assert run(app, ["doctor", str(good), "--for", "lidar"]).exit_code == 1
     with pytest.raises(UsageError, match="no question fly; there are compare"):
         run(app, ["doctor", str(good), "--for", "fly"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(("columns", "most"), [(None, 120), (100, 100), (40, 80)])
+def test_tables_wrap_and_lose_no_word(tmp_path, monkeypatch, columns, most):
+    """In a pipe they were 500 characters wide."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("sys.__stderr__", None)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    path = written(tmp_path / "bad.mcap", DEFECTS["centre"][0])
+    lines = CliRunner().invoke(app, ["doctor", str(path)]).output.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.split()[:2] == ["check", "verdict"])
+    rows = lines[first : next(number for number, line in enumerate(lines) if number > first + 2 and not line)]
+    assert max(map(len, rows)) <= most
+    printed = Counter("".join(" ".join(rows).split()))
+    found = diagnose(path).checks
+    assert printed >= Counter("".join("".join(cell.split()) for row in found.rows for cell in row))
+    if most > 80:
+        whole = " ".join(rows)
+        assert all(word in whole for row in found.rows for cell in row for word in cell.split() if len(word) < 12)
 
 
 def test_topics_of_a_data_set_cannot_be_chosen(tmp_path):

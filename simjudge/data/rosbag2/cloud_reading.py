@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
+_CLOUD_OPTION = "--cloud-topic (compare: --a-cloud-topic, --b-cloud-topic)"
+"""The options by which a person names a topic of clouds."""
 
 
 class _Place(NamedTuple):
@@ -63,7 +65,7 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
         SimjudgeError: the recording cannot be read, or holds no clouds.
     """
     recording = Recording(path)
-    name = choose_cloud_topic(recording, topics.cloud_topic, "--cloud-topic")
+    name = choose_cloud_topic(recording, topics.cloud_topic, _CLOUD_OPTION)
     losses = Losses()
     places, frame_id = _places(recording, name, losses)
     if not places:

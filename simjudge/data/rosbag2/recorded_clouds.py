@@ -72,8 +72,10 @@ def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "-
             raise UsageError(f"{recording.path}: {topic} is no topic of point clouds in it{nearest_name(topic, held)}")
         return topic
     measured = [name for name in held if not name.endswith(TRUTH)]
+    if not held:
+        raise SimjudgeError(f"{recording.path}: holds no point clouds (no topic of {CLOUD_TYPE})")
     if len(measured) != 1:
-        listed = ", ".join(held) or "none"
+        listed = ", ".join(measured or held)
         raise SimjudgeError(f"{recording.path}: one topic of {CLOUD_TYPE} is needed; there are {listed}; give {option}")
     return measured[0]
 

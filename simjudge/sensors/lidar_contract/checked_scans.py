@@ -16,6 +16,9 @@ from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import CloudSet, Table
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.format_support.format import Topics
+from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.lidar.measured_turns import MeasuredLidar
@@ -101,6 +104,8 @@ def read_scans(
         if fields is not None or (path.exists() and (form is None or form.read_clouds is None) and raw_files(path)):
             yield path.name, list(_raw_scans(path, fields or RAW_FIELDS, most)), Losses()
             return
+        if is_recording(path):
+            topic = choose_cloud_topic(Recording(path), topic)
         source = read_clouds(path, None if topic is None else Topics(cloud_topic=topic))
     elif topic is not None or fields is not None:
         raise UsageError(f"{source.name}: topics and fields are chosen when clouds are read")

@@ -69,7 +69,7 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
     findings += check_clouds(path, None, clouds, "") if scans else [Finding.missing(CLOUDS, "no point clouds")]
     held = [f"{count} pictures"] if count else []
     held += [f"{len(clouds)} clouds"] if clouds is not None else []
-    about = f"{kind}, {', '.join(held) or 'scans'}"
+    about = f"{kind}, {', '.join(held)}" if held else kind
     # Why pictures cannot be read stands with the checks that need them.
     notes = troubles[1:] if frames is None else troubles
     return Diagnosis(path, about, findings, answer_questions(findings), notes, losses)

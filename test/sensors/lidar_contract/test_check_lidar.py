@@ -12,6 +12,9 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sensors.lidar_contract.check import check_lidar
 from simjudge.sensors.lidar_contract.outcomes import FAIL, NOT_CHECKED, PASS
@@ -273,6 +276,21 @@ def test_on_the_command_line(tmp_path):
     failed = CliRunner().invoke(app, ["check", "lidar", str(bad), "--most", "6"])
     assert failed.exit_code == 1
     assert "6 scans: 8 checks passed, 1 failed" in failed.output
+
+
+def test_of_several_lidars_one_is_named_with_the_option_that_there_is(tmp_path):
+    path, find = tmp_path / "two.mcap", standard_types().types.__getitem__
+    with record_messages(path) as out:
+        for number, rows in enumerate(turns()):
+            time = find("builtin_interfaces/msg/Time")(sec=100, nanosec=number * 100_000_000)
+            header = find("std_msgs/msg/Header")(stamp=time, frame_id="lidar")
+            for topic in ("/a", "/a/ground_truth", "/b"):
+                stamp = 100 * 10**9 + number * 10**8
+                out.write(topic, stamp, cloud_message(find, header, table_of(rows)))
+    with pytest.raises(SimjudgeError, match=r"there are /a, /b; give --topic$"):
+        check_lidar(path)
+    (found,) = check_lidar(path, topic="/b")
+    assert found.passed
 
 
 def test_raw_files_of_float32(tmp_path):

@@ -18,7 +18,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.sensors.lidar.azimuth_columns import columns_of_azimuth
 from simjudge.sensors.lidar.column_estimation import find_beat, near_steps, wrapped
-from simjudge.sensors.lidar.head_turning import HeadTurning, fit_deviation, fit_turning, turn_field
+from simjudge.sensors.lidar.head_turning import HeadTurning, fit_deviation, fit_turning, stored_steps, turn_field
 from simjudge.sensors.lidar.measured_turns import MeasuredTurn
 from simjudge.sensors.lidar.ring_points import RingPoints, number_rings
 
@@ -139,6 +139,11 @@ def estimate_beams(
         place = turn_field(head, points.turn, beat.column)
         even, knots = fit_deviation(points, head, fraction, place)
     head = even
+    if (stored := stored_steps(head.residual)) is not None:
+        notes.append(
+            f"azimuths better than {math.degrees(stored.step):g} degrees: they are stored in such steps, and "
+            f"{stored.off:.1%} of the points are a step off their beams"
+        )
     if not place.full:
         notes.append("whether the device looks beyond the field: nothing was seen there, or it was cut off")
     period = beat.step if rate is None else place.step / (2 * math.pi * rate)

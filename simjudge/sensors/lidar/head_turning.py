@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,12 @@ _PARTS = 36
 _LEAST_DEVIATION = math.radians(0.005)
 """Of the head from an even turn, root mean square, below which it is left out."""
 _ROUNDS = 5
+_STEPS = tuple(math.radians(0.005 * k) for k in range(40, 3, -1))
+"""Steps in which azimuths may be stored, the coarsest first; finer ones than 0.02 degrees matter to nobody."""
+_STORED = 0.99
+"""Length of the mean phase of residuals in steps, from which on they are stored in these steps."""
+_WORTH_SAYING = 0.01
+"""Share of points that are a step off."""
 _NORMAL = 1.4826
 """Standard deviation over median absolute deviation, of a normal distribution."""
 
@@ -46,6 +53,18 @@ class TurnField(ShortRepr):
     field_of_view: float
     shift: Indices
     full: bool
+
+
+class StoredSteps(NamedTuple):
+    """Steps in which azimuths are stored.
+
+    Attributes:
+        step: radians.
+        off: share of the points that are a step or more off the head.
+    """
+
+    step: float
+    off: float
 
 
 def fit_turning(
@@ -140,6 +159,22 @@ def fit_deviation(
         return even, ()
     # What all knots have in common belongs to where the turn starts.
     return replace(head, start=head.start + knots.mean()), tuple((knots - knots.mean()).tolist())
+
+
+def stored_steps(residual: FloatArray) -> StoredSteps | None:
+    """Whether azimuths are stored in coarse steps, so that points are a whole step off an evenly turning head.
+
+    Args:
+        residual: (N,), azimuths beside those of the head, radians.
+
+    Returns:
+        The coarsest steps; None where there are none, or hardly a point is off by one.
+    """
+    for step in _STEPS:
+        off = float(np.mean(np.abs(residual) > 0.75 * step))
+        if off > _WORTH_SAYING and abs(np.mean(np.exp(2j * math.pi / step * residual))) > _STORED:
+            return StoredSteps(step, off)
+    return None
 
 
 def _robust_slope(group: Indices, x: FloatArray, y: FloatArray) -> float:

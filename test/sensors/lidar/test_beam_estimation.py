@@ -173,3 +173,30 @@ def test_rings_of_few_points_are_left_out_and_counted():
     made = estimate_beams([replace(turn, ring=ring)])
     assert len(made.rings) == 5
     assert dict(made.losses.counts) == {"points of rings with fewer than 10": 9}
+
+
+def in_steps(turn, step, jitter, random):
+    """A turn whose head trembles by `jitter` from column to column, its azimuth stored in steps; degrees."""
+    beams = lidar_beams(UNTIMED)
+    head = beams.azimuth - np.array(UNTIMED.ring_azimuth)[beams.ring]
+    column = np.unique(head, return_inverse=True)[1]
+    phase = random.uniform(-step / 2, step / 2)
+    trembling = phase + jitter * random.normal(size=column.max() + 1)
+    azimuth = beams.azimuth + np.radians(step * np.rint(trembling / step) if step else trembling)[column]
+    return replace(turn, points=10 * unit_directions(azimuth, beams.elevation), rounding=np.zeros(len(beams)))
+
+
+@pytest.mark.parametrize(("step", "said"), [(0.05, True), (0.0, False), (0.005, False)])
+def test_coarse_steps_of_stored_azimuths_are_named(step, said):
+    """A head that trembles by 0.012 degrees would be met to 0.03; stored in steps of 0.05 degrees it cannot be."""
+    random = np.random.default_rng(3)
+    turns = [in_steps(turn, step, 0.012, random) for turn in turns_of(UNTIMED, 9, timed=False, numbered=True, seen=2)]
+    found = estimate_beams(turns, rate=20)
+    notes = [note for note in found.notes if note.startswith("azimuths better than")]
+    assert len(notes) == said
+    far = np.percentile(np.degrees(turn_distance(UNTIMED, found, turns).angle), 95)
+    if said:
+        assert "than 0.05 degrees: they are stored in such steps" in notes[0]
+        assert far == pytest.approx(0.05, abs=0.002)
+    else:
+        assert far < 0.03

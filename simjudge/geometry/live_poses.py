@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -159,8 +160,8 @@ class LiveTransforms:
         rows = slice(first, last)
         if len(whole.stamp[rows]) < 2:
             return None
-        ends = (whole.frame_id, whole.child_frame_id)
-        return Trajectory(self._name, *ends, whole.stamp[rows], whole.position[rows], whole.orientation[rows])
+        columns = {name: getattr(whole, name)[rows] for name in ("stamp", "position", "orientation")}
+        return replace(whole, name=self._name, **columns)
 
     def forget(self, before: int) -> None:
         """Drop old transforms. Twice `max_gap` is kept before the time, because links have rates of their own.

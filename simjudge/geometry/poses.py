@@ -8,7 +8,7 @@ body in the world maps the body's coordinates to the world's: p_world = R p_body
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -184,6 +184,8 @@ class Trajectory(ShortRepr):
         stamp: int64 (N,), nanoseconds, strictly increasing.
         position: float64 (N, 3), metres.
         orientation: float64 (N, 4), unit quaternions x, y, z, w.
+        links: the transforms that these poses are made of, from the fixed frame on, where tf gave several. Between two
+            stamps each link is interpolated by itself, as tf2 does it; () for poses that came as they are.
     """
 
     name: str
@@ -192,6 +194,7 @@ class Trajectory(ShortRepr):
     stamp: IntArray
     position: FloatArray
     orientation: FloatArray
+    links: tuple[TrajectoryLink, ...] = ()
 
     def __len__(self) -> int:
         """The number of poses."""
@@ -207,3 +210,25 @@ class Trajectory(ShortRepr):
             The pose of the body in the fixed frame.
         """
         return Pose(tuple(self.position[row].tolist()), tuple(self.orientation[row].tolist()))
+
+    def shifted(self, offset: int) -> Trajectory:
+        """The same poses at other times.
+
+        Args:
+            offset: nanoseconds that are added to every stamp, those of the links included.
+        """
+        links = tuple(replace(link, trajectory=link.trajectory.shifted(offset)) for link in self.links)
+        return replace(self, stamp=self.stamp + offset, links=links)
+
+
+@dataclass(frozen=True)
+class TrajectoryLink:
+    """One transform on the way from a fixed frame to a body.
+
+    Attributes:
+        trajectory: the poses of its child in its parent; one alone for a transform that stands.
+        is_upward: whether the way goes from the child to the parent.
+    """
+
+    trajectory: Trajectory
+    is_upward: bool

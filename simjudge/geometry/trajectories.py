@@ -6,13 +6,14 @@ never made up: it is an error that says what would help, or it is left out and c
 
 The arc is computed here from SciPy's `Rotation`. SciPy's own `Slerp` takes times as floats, which hold no nanoseconds
 since 1970, and gives a recorded orientation back with other last bits; here a time that has a pose gets that pose.
+Poses that tf gave through several links go link by link, as tf2's `BufferCore::lookupTransform` takes them.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +182,9 @@ class TrajectoryInterpolator:
         if not self.covers(at).all():
             off = int(at[~self.covers(at)][0])
             raise SimjudgeError(f"{self.trajectory.name}: has no pose at {off / _SECOND:.6f} s; {self._span()}")
+        if self.trajectory.links:
+            placed, turned = compose_links(self.trajectory.links, at)
+            return placed, turned.as_quat()
         row, share = self._find(at)
         position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
         arc = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
@@ -213,6 +217,37 @@ class TrajectoryInterpolator:
     def _span(self) -> str:
         first, last = self.trajectory.stamp[[0, -1]] / _SECOND
         return f"its poses are from {first:.3f} s to {last:.3f} s"
+
+
+def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[FloatArray, Rotation]:
+    """Poses of the end of a chain of transforms in its beginning, each link interpolated by itself.
+
+    Args:
+        links: from the fixed frame on.
+        stamp: int64 (N,), nanoseconds, within the times of every link that moves.
+
+    Returns:
+        Positions float64 (N, 3), metres, and N rotations.
+
+    Raises:
+        SimjudgeError: a time lies before a link's first transform or after its last.
+    """
+    position, rotation = np.zeros((len(stamp), 3)), Rotation.identity(len(stamp))
+    for link in links:
+        its_position, its_rotation = _link_poses(link.trajectory, stamp)
+        if link.is_upward:
+            back = its_rotation.inv()
+            its_position, its_rotation = -back.apply(its_position), back
+        position, rotation = position + rotation.apply(its_position), rotation * its_rotation
+    return position, rotation
+
+
+def _link_poses(link: Trajectory, stamp: IntArray) -> tuple[FloatArray, Rotation]:
+    if len(link) == 1:
+        rotation = Rotation.from_quat(np.tile(link.orientation[0], (len(stamp), 1)))
+        return np.tile(link.position[0], (len(stamp), 1)), rotation
+    position, orientation = TrajectoryInterpolator(link).sample(stamp)
+    return position, Rotation.from_quat(orientation)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory
+from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator, clean_trajectory, compose_links
 
 _SECOND = 1_000_000_000
 _BODIES = ("base_link", "base_footprint")
@@ -142,15 +141,14 @@ class TransformTree:
             stamps = stamps[_covered(each, stamps, limits)]
         if not len(stamps):
             raise SimjudgeError(_never_together(self.name, parent, child, moving, limits))
-        position, rotation = np.zeros((len(stamps), 3)), Rotation.identity(len(stamps))
-        for link, inward in [*((link, True) for link in up), *((link, False) for link in down)]:
-            its_position, its_rotation = _at(links[link.child], stamps, static=link.static)
-            if inward:
-                back = its_rotation.inv()
-                its_position, its_rotation = -back.apply(its_position), back
-            position, rotation = position + rotation.apply(its_position), rotation * its_rotation
+        chain = (
+            *(TrajectoryLink(links[link.child], is_upward=True) for link in up),
+            *(TrajectoryLink(links[link.child], is_upward=False) for link in down),
+        )
+        position, rotation = compose_links(chain, stamps)
         name = f"{self.name} {parent} -> {child}"
-        return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat())
+        kept = () if len(chain) == 1 and not up else chain
+        return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat(), kept)
 
     def moving_links(self, parent: str, child: str) -> list[TransformLink]:
         """List the links between two frames that are not static.
@@ -269,14 +267,6 @@ def _covered(link: Trajectory, stamps: IntArray, limits: MotionLimits) -> BoolAr
     path = TrajectoryInterpolator(link, limits)
     inside = path.covers(stamps)
     return inside & ~path.in_gap(stamps)
-
-
-def _at(link: Trajectory, stamps: IntArray, *, static: bool) -> tuple[FloatArray, Rotation]:
-    if static or len(link) == 1:
-        rotation = Rotation.from_quat(np.tile(link.orientation[0], (len(stamps), 1)))
-        return np.tile(link.position[0], (len(stamps), 1)), rotation
-    position, orientation = TrajectoryInterpolator(link).sample(stamps)
-    return position, Rotation.from_quat(orientation)
 
 
 def _never_together(name: str, parent: str, child: str, moving: list[Trajectory], limits: MotionLimits) -> str:

@@ -180,7 +180,7 @@ def _trajectory(path: Path, offset: int, log: Log) -> Trajectory | None:
     except SimjudgeError as error:
         log(f"note: it is not known when the camera of {path.name} stands: {error}")
         return None
-    return replace(poses, stamp=poses.stamp + offset)
+    return poses.shifted(offset)
 
 
 def _camera_poses(path: Path) -> Trajectory:

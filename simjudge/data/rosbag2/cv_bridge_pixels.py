@@ -5,6 +5,8 @@ Its interface: https://github.com/ros-perception/vision_opencv, cv_bridge/python
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
 import sys
 from functools import cache
 from types import SimpleNamespace
@@ -19,9 +21,16 @@ from simjudge.core.images import RgbImage
 UNUSABLE = (ImportError, AttributeError, RuntimeError, SystemError, TypeError, ValueError, OSError)
 
 
+_TRIAL = "from cv_bridge import CvBridge; from cv_bridge.boost import cv_bridge_boost"
+_TRIAL_SECONDS = 120
+
+
 @cache
 def load_bridge() -> tuple[Any | None, str]:
     """A CvBridge that was seen to work; else None, and why (empty where it is simply not installed)."""
+    crash = _crash()
+    if crash:
+        return None, crash
     try:
         from cv_bridge import CvBridge  # noqa: PLC0415 - only a ROS installation has it
     except ModuleNotFoundError as error:
@@ -89,6 +98,29 @@ def _message(pixels: npt.NDArray[Any], encoding: str) -> Any:
         step=width * channels * pixels.itemsize,
         data=np.ascontiguousarray(pixels).view(np.uint8).reshape(-1),
     )
+
+
+def _crash() -> str:
+    """Why loading cv_bridge would end this process, "" where it does not.
+
+    Its extension module, built for NumPy 1, does not fail beside NumPy 2: it ends the process (seen with NumPy 2.4). So
+    another process tries first.
+    """
+    try:
+        found = importlib.util.find_spec("cv_bridge")
+    except (ImportError, ValueError):
+        found = None
+    if found is None or "cv_bridge" in sys.modules:
+        return ""
+    try:
+        done = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=_TRIAL_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"it does not load within {_TRIAL_SECONDS} s"
+    except OSError:
+        return ""
+    if done.returncode >= 0:
+        return ""  # what it raises, it raises here too
+    return f"it ends the process that loads it (signal {-done.returncode}); is it built for NumPy {np.__version__}?"
 
 
 def _line(error: BaseException) -> str:

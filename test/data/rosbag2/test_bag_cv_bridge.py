@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -108,6 +110,17 @@ def test_what_is_no_image_to_cv_bridge_either(
 def test_a_cv_bridge_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv_bridge", ModuleType("cv_bridge"))
     with pytest.raises(ImageError, match="cv_bridge is installed and does not work here: ImportError"):
+        raw_to_rgb(noise("32FC1", 1, 32), "x")
+
+
+def test_a_cv_bridge_that_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As one that was built for NumPy 1 does beside NumPy 2; here it is told to."""
+    (tmp_path / "cv_bridge.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    monkeypatch.delitem(sys.modules, "cv_bridge", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(tmp_path)
+    said = f"does not work here: it ends the process that loads it .signal 11.; is it built for NumPy {np.__version__}"
+    with pytest.raises(ImageError, match=said):
         raw_to_rgb(noise("32FC1", 1, 32), "x")
 
 

@@ -19,6 +19,7 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.reports.cover_words import cover_sentences
+from simjudge.reports.figure_files import save_figure
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import LIGHT
@@ -31,6 +32,8 @@ from simjudge.studies.cover.unreachable import REASONS
 
 PAGE = "cover.html"
 """Name of the page in the folder of a coverage search."""
+FIGURE = "coverage"
+"""Name of the curve's files, without the suffix."""
 _SHOWN, _SIDE, _JPEG_QUALITY = 6, 180, 85
 _BOX_COLOUR, _ANCHOR_COLOUR = (120, 170, 255), (255, 210, 0)
 
@@ -94,7 +97,7 @@ def cover(  # noqa: PLR0913 - the options of the command
 
 
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:
-    """Write the page.
+    """Write the page, and its curve as files for papers.
 
     Args:
         found: the result.
@@ -120,6 +123,7 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
     )
     with atomic_file(folder / PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
+    save_figure(coverage_figure(found), folder / FIGURE)
 
 
 def coverage_figure(found: CoverResult) -> ReportFigure:

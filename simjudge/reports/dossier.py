@@ -29,6 +29,7 @@ from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, write_json
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
+from simjudge.studies.study_records import refuse_studies
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 COLUMNS = ("set", "unit", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "performance")
@@ -77,7 +78,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
         The dossier.
 
     Raises:
-        UsageError: there is no result.
+        UsageError: there is no result, or a folder is that of a study.
         SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes or
             masks, or says other numbers than these give; or a set whose masks are needed is gone or has changed.
     """
@@ -157,6 +158,7 @@ def write_manifest(folder: Path) -> str:
 
 def _check_kind(folder: Path) -> None:
     """Refuse what is no comparison of two sets, by the file that it holds."""
+    refuse_studies([folder], (RESULT,))
     if (folder / RESULT).exists():
         return
     for name, words in _OTHER_KINDS.items():

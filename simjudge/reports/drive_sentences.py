@@ -25,8 +25,8 @@ COLUMNS = ("metric", "verdict", "unit", "W1", "floor", "excess", "95 %", "p corr
 _WORST_FIRST = (LARGE_GAP, GAP, SMALL_GAP, CANNOT_TELL, TOO_FEW, NO_OVERLAP, NOT_TESTED, PREDICTS)
 _DECIMALS = 4
 _WHY = {
-    FEW_UNITS: "there are too few drives, or too few independent stretches, on a side",
-    SHORT_RECORDING: "the drives are too short for how slowly their errors change",
+    FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
+    SHORT_RECORDING: "the drives are too short for how slowly their errors change; give six or more of each side",
 }
 Row = Mapping[str, Any]
 
@@ -74,14 +74,22 @@ def metric_sentence(row: Row) -> str:
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
         return f"{name}: {verdict}. {away}{mean}."
     if verdict == PREDICTS:
-        return f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+        return f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out.{_sight(row)}"
     if verdict == CANNOT_TELL:
         return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['excess_high'])} {unit} may"
-                " hide in what these drives vary by.")  # fmt: skip
+                f" hide in what these drives vary by.{_sight(row)}")  # fmt: skip
     if verdict == NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
     why = _WHY.get(row["verdict_reason"], "too little was compared, or no permutations were asked for")
     return f"{name}: {verdict}: {why}."
+
+
+def _sight(row: Row) -> str:
+    """The gap that these drives would have shown; empty where none is known."""
+    shown = row.get("detectable_w1")
+    if shown is None:
+        return ""
+    return f" Such drives show a gap of {number(shown)} {row['unit']} in about 80 of 100 cases."
 
 
 def lead(result: SavedDrives) -> str:

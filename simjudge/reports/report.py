@@ -23,7 +23,8 @@ from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.reports.sets_page import report_sets
 from simjudge.results.drive_result import is_drive_result
 from simjudge.results.object_result import is_object_result
-from simjudge.results.result_folder import SETS
+from simjudge.results.result_folder import RESULT, SETS, SWEEP
+from simjudge.studies.study_records import refuse_studies
 
 
 @takes_setting_keywords
@@ -54,10 +55,12 @@ def report(
         The report.
 
     Raises:
-        UsageError: a label is for nothing that is there, or a recording stands beside something else.
+        UsageError: a label is for nothing that is there, a recording stands beside something else, or a folder is that
+            of a study.
         SimjudgeError: a folder holds no result, a file in it is damaged, or something cannot be written.
     """
     given = [folders] if isinstance(folders, str | Path) else folders
+    refuse_studies([Path(each) for each in given], (SETS, RESULT, SWEEP))
     out = DEFAULT_OUT[settings.to] if out is None else out
     if settings.to != HTML:
         return export_report([Path(each) for each in given], Path(out), settings, log, progress)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,23 @@ WORK = ".work"
 RUNNING = ".running"
 """Locked by the process that runs the study."""
 _RECORD = ".step.json"
+
+
+def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
+    """Refuse the folder of a study where a result is needed, and name one in it.
+
+    Args:
+        folders: any folders.
+        names: of files by which a fitting result is known.
+
+    Raises:
+        UsageError: one is the folder of a study.
+    """
+    for folder in (each for each in folders if (each / STUDY_FILE).is_file()):
+        places = [f"{place}/{name}" for name in names for place in ("*", "*/examples/*")]
+        found = [path.parent for place in places for path in folder.glob(place)]
+        inside = f"; give a result in it, such as {min(found)}" if found else ""
+        raise UsageError(f"{folder}: is the folder of a study, whose page simjudge study report makes{inside}")
 
 
 @dataclass(frozen=True)

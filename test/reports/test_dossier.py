@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import simjudge as sj
 from simjudge.commands.app import app
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Objects, Predictions
@@ -233,6 +234,19 @@ def test_other_kinds_of_results_are_refused(tmp_path, name):
     (tmp_path / name).write_text("{}")
     with pytest.raises(SimjudgeError, match=r"holds a?.*; certify takes results of simjudge compare alone"):
         certify([tmp_path], tmp_path / "dossier")
+
+
+def test_the_folder_of_a_study_names_its_results(tmp_path):
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"is the folder of a study, whose page simjudge study report makes$"):
+        certify([tmp_path], tmp_path / "dossier")
+    (tmp_path / "compared/examples/1").mkdir(parents=True)
+    (tmp_path / "compared/sets.json").write_text("{}")
+    (tmp_path / "compared/examples/1/result.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"such as .*/compared/examples/1$"):
+        certify([tmp_path], tmp_path / "dossier")
+    with pytest.raises(UsageError, match=r"such as .*/compared$"):
+        sj.report(tmp_path, tmp_path / "page.html")
 
 
 def test_results_of_another_simjudge_are_refused(files, tmp_path):

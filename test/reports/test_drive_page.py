@@ -73,6 +73,9 @@ def test_words_follow_the_verdicts(result):
     }.items():  # fmt: skip
         reason = "few units" if verdict == "too few" else ""
         assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
+    quiet = {**lateral, "verdict": "cannot tell", "detectable_w1": 0.0712}
+    assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
+    assert "Such drives" not in metric_sentence({**quiet, "detectable_w1": None})
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
 
 

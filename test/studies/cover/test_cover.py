@@ -80,6 +80,7 @@ def test_files_of_the_folder(covered):
     with (out / "curve.csv").open() as file:
         assert [int(row["pictures"]) for row in csv.DictReader(file)] == list(range(7))
     assert "What stays uncovered" in (out / "cover.html").read_text()
+    assert {f"coverage.{kind}" for kind in ("svg", "pdf", "png", "csv")} <= {each.name for each in out.iterdir()}
     assert sum(told["uncovered"].values()) == round((1 - found.curve.resembled[-1]) * found.contexts)
 
 

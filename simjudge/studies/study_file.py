@@ -159,7 +159,9 @@ def _entry(document: Document[StudyFields], name: str, verbs: Verbs, sized: Valu
     """The verb, the arguments and the matrix of an entry of `steps`."""
     where, content = ("steps", name), dict(document.content.steps[name])
     matrix = content.pop(MATRIX, None)
-    if len(content) != 1 or next(iter(content)) not in verbs:
+    if len(content) == 1 and (verb := next(iter(content))) not in verbs:
+        raise document.error(where, f"there is no verb {verb}{nearest_name(verb, verbs)}")
+    if len(content) != 1:
         raise document.error(where, f"one verb with its arguments is needed: {', '.join(verbs)}")
     verb, arguments = next(iter(content.items()))
     if not isinstance(arguments, dict):

@@ -114,7 +114,7 @@ def test_files_folders_and_inputs(study_file, verbs, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("write: {text: ab", "wirte: {text: ab", r"letters.yaml:5: steps.one: one verb .* is needed: write, join"),
+        ("write: {text: ab", "wirte: {text: ab", r"letters.yaml:5: steps.one: there is no verb wirte; is write meant"),
         ("write: {text: ab", "write: {txet: ab", r"letters.yaml:5: steps.one.write.txet: no such argument.*text"),
         ("{text: ab, times", "{times", r"letters.yaml:5: steps.one.write: needs text"),
         ("{write: {text: words.txt}}", "{write: words.txt}", r"letters.yaml:6: steps.two.write: arguments by name"),

@@ -1,6 +1,7 @@
 """What gymnasium loads: importing this module registers simjudge's environments, and nothing else is imported.
 
-`import gymnasium` calls `register_environments` by the entry point `gymnasium.envs` of the installed package.
+Gymnasium 1.0 and later looks for no entry points of packages: a program imports this module, or names it before the
+environment, as in `gymnasium.make("simjudge.driving.gymnasium_plugin:simjudge/ConeCourse-v0")`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The closed loop as a Gymnasium environment: its contract, the same drive as `drive`, seeds, and two processes."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,21 @@ def made(files):
     yield make
     for each in environments:
         each.close()
+
+
+@pytest.mark.parametrize(("imported", "name"), [
+    ("simjudge.driving.gymnasium_plugin", CONE_COURSE),
+    ("gymnasium", f"simjudge.driving.gymnasium_plugin:{CONE_COURSE}"),
+])  # fmt: skip
+def test_a_new_program_finds_it_in_both_ways_of_the_page(imported, name):
+    """Its page had said that `import gymnasium` is enough: Gymnasium has loaded no plug-ins since 1.0."""
+    program = (
+        f"import gymnasium, {imported}\n"
+        f"from gymnasium.envs.registration import _find_spec\n"
+        f"print(_find_spec({name!r}).id)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == CONE_COURSE
 
 
 @pytest.mark.slow

@@ -21,7 +21,14 @@ from simjudge.core.images import RgbImage
 UNUSABLE = (ImportError, AttributeError, RuntimeError, SystemError, TypeError, ValueError, OSError)
 
 
-_TRIAL = "from cv_bridge import CvBridge; from cv_bridge.boost import cv_bridge_boost"
+_TRIAL = """
+from types import SimpleNamespace
+import numpy as np
+from cv_bridge import CvBridge
+pixel = SimpleNamespace(height=1, width=1, encoding="bgr8", is_bigendian=0, step=3, data=np.zeros(3, np.uint8))
+CvBridge().imgmsg_to_cv2(pixel, "rgb8")
+"""
+"""It is the first conversion that ends a process, not the import."""
 _TRIAL_SECONDS = 120
 
 
@@ -101,7 +108,7 @@ def _message(pixels: npt.NDArray[Any], encoding: str) -> Any:
 
 
 def _crash() -> str:
-    """Why loading cv_bridge would end this process, "" where it does not.
+    """Why using cv_bridge would end this process, "" where it does not.
 
     Its extension module, built for NumPy 1, does not fail beside NumPy 2: it ends the process (seen with NumPy 2.4). So
     another process tries first.
@@ -115,12 +122,12 @@ def _crash() -> str:
     try:
         done = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=_TRIAL_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"it does not load within {_TRIAL_SECONDS} s"
+        return f"it converts nothing within {_TRIAL_SECONDS} s"
     except OSError:
         return ""
     if done.returncode >= 0:
         return ""  # what it raises, it raises here too
-    return f"it ends the process that loads it (signal {-done.returncode}); is it built for NumPy {np.__version__}?"
+    return f"it ends the process that uses it (signal {-done.returncode}); is it built for NumPy {np.__version__}?"
 
 
 def _line(error: BaseException) -> str:

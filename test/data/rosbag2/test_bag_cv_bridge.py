@@ -115,11 +115,13 @@ def test_a_cv_bridge_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_cv_bridge_that_ends_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As one that was built for NumPy 1 does beside NumPy 2; here it is told to."""
-    (tmp_path / "cv_bridge.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    body = "os.kill(os.getpid(), signal.SIGSEGV)"
+    text = f"import os, signal\nclass CvBridge:\n    def imgmsg_to_cv2(self, *_):\n        {body}\n"
+    (tmp_path / "cv_bridge.py").write_text(text)
     monkeypatch.delitem(sys.modules, "cv_bridge", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.syspath_prepend(tmp_path)
-    said = f"does not work here: it ends the process that loads it .signal 11.; is it built for NumPy {np.__version__}"
+    said = f"does not work here: it ends the process that uses it .signal 11.; is it built for NumPy {np.__version__}"
     with pytest.raises(ImageError, match=said):
         raw_to_rgb(noise("32FC1", 1, 32), "x")
 

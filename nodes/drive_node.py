@@ -15,9 +15,10 @@ from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
 from simjudge.driving.camera_model import CameraModel, camera_model_of
-from simjudge.driving.cones import DetectionUncertainty
+from simjudge.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.driver_kinds import LIDAR
+from simjudge.driving.lane_scale import scale_to_lane
 from simjudge.driving.manual import WantedMotion
 from simjudge.driving.output_types import DriveOutput
 from simjudge.driving.pilots import driving_lidar
@@ -116,15 +117,16 @@ class DriveNode(SimjudgeNode):
         numbers = self.settings
         if numbers["slowest"] > numbers["fastest"]:
             raise UsageError("parameter slowest must not be above fastest")
-        return DriverParameters(
+        return scale_to_lane(DriverParameters(
             lane_width=numbers["lane_width"],
             right_class=_RIGHT,
             left_class=_LEFT,
+            cone=ConeShape(numbers["cone_radius"], numbers["cone_height"]),
             speed_controller=SpeedController(
                 fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
             ),
             uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
-        )
+        ))  # fmt: skip
 
     def _barrier_driver(self) -> BarrierDriver:
         given = self.settings["sensors"]

@@ -31,7 +31,8 @@ from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.driving.keyboard import KEYS, Keyboard
-from simjudge.driving.lane import lane_classes, scene_course, start_pose
+from simjudge.driving.lane import lane_classes, lane_cones, scene_course, start_pose
+from simjudge.driving.lane_scale import lane_speeds, scale_to_lane
 from simjudge.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
 from simjudge.driving.recorder import DriveRecorder
 from simjudge.driving.straight_driver import StraightDriver
@@ -364,9 +365,12 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
         return LidarPilot(spec, BarrierDriver(setup.vehicle, spec.mount, deskewed=spec.model().deskew))
     detector = load_frame_detector(options.detector, setup.scene, options.min_score)
     course, classes = scene_course(setup.scene), lane_classes(setup.scene)
-    parameters = DriverParameters(lane_width=course.width, right_class=classes.right, left_class=classes.left)
+    parameters = DriverParameters(
+        lane_width=course.width, right_class=classes.right, left_class=classes.left, cone=lane_cones(setup.scene),
+        speed_controller=lane_speeds(course.width),
+    )  # fmt: skip
     first = setup.cameras[0]
-    return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, parameters, first.mount))
+    return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, scale_to_lane(parameters), first.mount))
 
 
 def _tell_on_terminal(line: str) -> None:

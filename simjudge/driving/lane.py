@@ -1,16 +1,18 @@
-"""What a scene says about the lane: which class stands on which side, and where the car starts."""
+"""What a scene says about the lane: which class stands on which side, how large cones are, and where the car starts."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.driving.cones import ConeShape
 from simjudge.driving.course_progress import CourseProgress
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Course, Scene
+from simjudge.scene.model import Course, Scene, Thing
 
 _LANE_REACH = 1.3
 """Things count as the lane's cones up to this many half widths of the lane beside its line."""
@@ -50,14 +52,9 @@ def lane_classes(scene: Scene) -> LaneClasses:
     Raises:
         SimjudgeError: there is no course, or no class is typical for a side.
     """
-    course = scene_course(scene)
     counts: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-    for thing in scene.labelled():
-        x, y = thing.pose.position[:2]
-        progress = CourseProgress(course)
-        progress.locate(x, y)
-        if abs(progress.offset) <= _LANE_REACH * course.width / 2:
-            counts[progress.offset > 0][thing.class_id] += 1
+    for thing, offset in _lane_things(scene):
+        counts[offset > 0][thing.class_id] += 1
     best = [max(count, key=lambda number: (count[number], -number), default=None) for count in counts]
     if None in best or best[0] == best[1]:
         raise SimjudgeError(
@@ -65,6 +62,39 @@ def lane_classes(scene: Scene) -> LaneClasses:
             " and of another to the left are needed; between barriers a car drives by its lidar (driver lidar)"
         )
     return LaneClasses(int(best[0] or 0), int(best[1] or 0))
+
+
+def lane_cones(scene: Scene) -> ConeShape:
+    """The shape of the cones beside the course: the median of their own, to a millimetre.
+
+    Args:
+        scene: a scene with a course.
+
+    Raises:
+        SimjudgeError: there is no course, or no class is typical for a side.
+    """
+    classes = lane_classes(scene)
+    parts: dict[int, list[Thing]] = {}
+    for thing, _ in _lane_things(scene):
+        if thing.class_id in classes:
+            parts.setdefault(thing.instance, []).append(thing)
+    sizes = []
+    for things in parts.values():
+        corners = np.concatenate([each.pose.to_world(each.mesh.vertices) for each in things])
+        sizes.append(np.ptp(things[0].pose.to_body(corners), axis=0))
+    length, width, height = np.median(sizes, axis=0)
+    return ConeShape(radius=round(float(length + width) / 4, 3), height=round(float(height), 3))
+
+
+def _lane_things(scene: Scene) -> Iterator[tuple[Thing, float]]:
+    """What stands at the edges of the lane, and how far to the left of its line, metres."""
+    course = scene_course(scene)
+    for thing in scene.labelled():
+        x, y = thing.pose.position[:2]
+        progress = CourseProgress(course)
+        progress.locate(x, y)
+        if abs(progress.offset) <= _LANE_REACH * course.width / 2:
+            yield thing, progress.offset
 
 
 def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: float = 0.05) -> Pose:

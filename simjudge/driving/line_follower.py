@@ -17,10 +17,8 @@ from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
 
 _ODOMETRY_SECONDS = 2.0
 """Seconds of odometry that are kept, for images and scans that come late."""
-_HORIZON = 1.0
-"""Length of line ahead that sets the speed, at standstill, metres."""
 _HORIZON_SECONDS = 0.8
-"""Seconds of driving that are added to it."""
+"""Seconds of driving that are added to the length of line that sets the speed."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class FollowerParameters:
         speed_controller: sets the speed by the line.
         look_ahead: the point of the line that the car steers for.
         line: which lines there can be.
+        horizon: length of line ahead that sets the speed, at standstill, metres.
     """
 
     lane_width: float = 1.0
@@ -46,6 +45,7 @@ class FollowerParameters:
     speed_controller: SpeedController = field(default_factory=SpeedController)
     look_ahead: LookAhead = field(default_factory=LookAhead)
     line: LineModel = field(default_factory=LineModel)
+    horizon: float = 1.0
 
 
 class LineFollower:
@@ -147,7 +147,7 @@ class LineFollower:
         blind = state.time - (state.time if self._last_support is None else self._last_support)
         if blind >= self._how.giving_up:
             return 0.0
-        horizon = _HORIZON + _HORIZON_SECONDS * max(state.velocity[0], 0.0)
+        horizon = self._how.horizon + _HORIZON_SECONDS * max(state.velocity[0], 0.0)
         speed = self._how.speed_controller.speed(self.line, horizon)
         return min(speed, self._how.speed_controller.slowest) if blind >= self._how.patience else speed
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.driving.cones import DetectionUncertainty
+from simjudge.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.driving.manual import JoystickMap
 from simjudge.driving.steering import SpeedController
@@ -191,7 +191,14 @@ class DriverSettings(StageSettings):
     right: str = setting("red", "Class name (or number) of the cones on the right.")
     left: str = setting("green", "Class name (or number) of the cones on the left.")
     lane_width: float = setting(
-        LANE_WIDTH, "Approximate distance between left and right cones.", unit="m", low=0.3, high=10
+        LANE_WIDTH, "Approximate distance between left and right cones. On lanes above 1 m the driver looks as many"
+        " times further ahead.", unit="m", low=0.3, high=10,
+    )  # fmt: skip
+    cone_radius: float = setting(
+        ConeShape.radius, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
+    )
+    cone_height: float = setting(
+        ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2
     )
     fastest: float = setting(
         SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20

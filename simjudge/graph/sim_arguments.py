@@ -165,15 +165,21 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.driving.lane import lane_classes, scene_course  # noqa: PLC0415 - slow to import
+    from simjudge.driving.lane import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
+    from simjudge.driving.lane_scale import lane_speeds  # noqa: PLC0415
     from simjudge.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
-    sides = lane_classes(scene)
+    sides, cone, width = lane_classes(scene), lane_cones(scene), float(scene_course(scene).width)
+    speeds = lane_speeds(width)
     parameters: dict[str, Value] = {
         "vehicle": _vehicle(values),
         "camera": values["camera"],
-        "lane_width": float(scene_course(scene).width),
+        "lane_width": width,
+        "cone_radius": cone.radius,
+        "cone_height": cone.height,
+        "fastest": speeds.fastest,
+        "slowest": speeds.slowest,
         "right": scene.class_names.get(sides.right, str(sides.right)),
         "left": scene.class_names.get(sides.left, str(sides.left)),
         "output_type": values["input_type"],

@@ -30,6 +30,13 @@ def test_by_itself_it_drives_the_lab_with_the_colour_detector():
     assert made["drive_node"].parameters["lane_width"] == pytest.approx(0.95)
 
 
+def test_the_driver_is_told_the_size_of_cones_and_lane():
+    known = ("lane_width", "cone_radius", "cone_height", "fastest", "slowest")
+    lab, formula = (programs(scene=scene)["drive_node"].parameters for scene in ("lab", "formula"))
+    assert [lab[name] for name in known] == [0.95, 0.04, 0.077, 1.5, 0.5]
+    assert [formula[name] for name in known] == pytest.approx([3.4, 0.114, 0.325, 1.5 * 3.4**0.5, 0.5 * 3.4**0.5])
+
+
 def test_told_the_truth_there_is_no_detector():
     made = programs(detector="ground_truth")
     assert list(made) == ["sim_node", "drive_node"]

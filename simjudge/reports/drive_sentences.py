@@ -170,7 +170,8 @@ def number(value: float | None, digits: int = 3) -> str:
         value: None where there is none.
         digits: that count.
     """
-    return "-" if value is None else f"{round(value, _DECIMALS):.{digits}g}"
+    # Adding 0 takes the sign from -0.
+    return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
 
 
 def _interval(row: Row) -> str:

@@ -1,6 +1,7 @@
 """The result folder and page of a comparison of drives, by command and from Python."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.reports.drive_page import render_drives_page
-from simjudge.reports.drive_sentences import headline, metric_sentence, worst_verdict
+from simjudge.reports.drive_sentences import headline, metric_sentence, number, worst_verdict
 from simjudge.results.drive_result import load_drive_result
 
 FEW = ["--permutations", "200", "--bootstrap", "200"]
@@ -77,6 +78,22 @@ def test_words_follow_the_verdicts(result):
     assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
     assert "Such drives" not in metric_sentence({**quiet, "detectable_w1": None})
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
+
+
+def test_nothing_misleads_where_no_gap_is_shown(result):
+    saved = load_drive_result(result)
+    assert "<h2>Where the simulation misleads</h2>" in render_drives_page(saved, "Mine")
+    rows = [{**row, "verdict": "cannot tell"} for row in saved.metrics]
+    page = render_drives_page(replace(saved, content={**saved.content, "metrics": rows}), "Mine")
+    assert "misleads" not in page
+    assert "<h2>W1 along the course</h2>" in page
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "-"), (-1e-9, "0"), (0.0, "0"), (-0.0123, "-0.0123"), (1.23456, "1.23")]
+)
+def test_numbers_are_short_and_have_no_minus_zero(value, text):
+    assert number(value) == text
 
 
 @pytest.mark.parametrize(

@@ -366,8 +366,8 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     detector = load_frame_detector(options.detector, setup.scene, options.min_score)
     course, classes = scene_course(setup.scene), lane_classes(setup.scene)
     parameters = DriverParameters(
-        lane_width=course.width, right_class=classes.right, left_class=classes.left, cone=lane_cones(setup.scene),
-        speed_controller=lane_speeds(course.width),
+        lane_width=course.width, right_class=classes.right, left_class=classes.left,
+        cone=lane_cones(setup.scene, classes), speed_controller=lane_speeds(course.width),
     )  # fmt: skip
     first = setup.cameras[0]
     return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, scale_to_lane(parameters), first.mount))

@@ -64,16 +64,16 @@ def lane_classes(scene: Scene) -> LaneClasses:
     return LaneClasses(int(best[0] or 0), int(best[1] or 0))
 
 
-def lane_cones(scene: Scene) -> ConeShape:
+def lane_cones(scene: Scene, classes: LaneClasses) -> ConeShape:
     """The shape of the cones beside the course: the median of their own, to a millimetre.
 
     Args:
         scene: a scene with a course.
+        classes: of the cones, see `lane_classes`.
 
     Raises:
-        SimjudgeError: there is no course, or no class is typical for a side.
+        SimjudgeError: there is no course.
     """
-    classes = lane_classes(scene)
     parts: dict[int, list[Thing]] = {}
     for thing, _ in _lane_things(scene):
         if thing.class_id in classes:

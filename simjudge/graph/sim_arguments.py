@@ -170,8 +170,8 @@ def _driver(values: Values) -> Process:
     from simjudge.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
-    sides, cone, width = lane_classes(scene), lane_cones(scene), float(scene_course(scene).width)
-    speeds = lane_speeds(width)
+    sides, width = lane_classes(scene), float(scene_course(scene).width)
+    cone, speeds = lane_cones(scene, sides), lane_speeds(width)
     parameters: dict[str, Value] = {
         "vehicle": _vehicle(values),
         "camera": values["camera"],

@@ -10,7 +10,7 @@ from simjudge.driving.centre_line import LEFT, RIGHT, LineModel, fit_centre_line
 from simjudge.driving.cones import ConeShape
 from simjudge.driving.drive import drive
 from simjudge.driving.driver import DriverParameters
-from simjudge.driving.lane import lane_cones
+from simjudge.driving.lane import lane_classes, lane_cones
 from simjudge.driving.lane_scale import lane_scale, lane_speeds, scale_to_lane
 from simjudge.driving.steering import SpeedController
 from simjudge.scene.model import Scene
@@ -66,7 +66,7 @@ def test_the_line_between_cones_four_times_as_far_apart_is_four_times_as_large()
 )
 def test_cones_have_the_size_that_the_scene_gives_them(scene, cone):
     found: Scene = read_scene(scene, 0)
-    assert lane_cones(found) == cone
+    assert lane_cones(found, lane_classes(found)) == cone
 
 
 @pytest.mark.long

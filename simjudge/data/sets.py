@@ -26,8 +26,6 @@ from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
 from simjudge.data.formats import all_formats, file_suffixes, folder_formats
 
-_PLAIN = ("bag", "images")
-"""What is no format of labels, by name: described in words, not by a title."""
 __all__ = [
     "Topics",
     "describe_readable",
@@ -41,6 +39,8 @@ __all__ = [
     "write_clouds",
     "write_set",
 ]
+_PLAIN = ("bag", "images")
+"""What is no format of labels, by name: described in words, not by a title."""
 
 
 def sniff_format(path: str | Path) -> str:

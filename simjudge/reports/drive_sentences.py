@@ -74,17 +74,18 @@ def metric_sentence(row: Row) -> str:
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
         return f"{name}: {verdict}. {away}{mean}."
     if verdict == PREDICTS:
-        return f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out.{_sight(row)}"
+        return (f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+                f"{_shown_gap_sentence(row)}")  # fmt: skip
     if verdict == CANNOT_TELL:
         return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['excess_high'])} {unit} may"
-                f" hide in what these drives vary by.{_sight(row)}")  # fmt: skip
+                f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
     if verdict == NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
     why = _WHY.get(row["verdict_reason"], "too little was compared, or no permutations were asked for")
     return f"{name}: {verdict}: {why}."
 
 
-def _sight(row: Row) -> str:
+def _shown_gap_sentence(row: Row) -> str:
     """The gap that these drives would have shown; empty where none is known."""
     shown = row.get("detectable_w1")
     if shown is None:

@@ -94,7 +94,8 @@ def kind_sentences(result: ManySetsResult) -> list[str]:
         rows = [row for row in rows_of_all if row.net == net and row.label == first]
         parts = [_kind_words(row) for row in rows if row.w1 is not None]
         gaps, compared = sum(row.gaps for row in rows), sum(row.comparisons for row in rows)
-        judged = f"{gaps} of {compared} comparisons show a gap, corrected for the study (Holm).{_sight(result, net)}"
+        judged = f"{gaps} of {compared} comparisons show a gap, corrected for the study (Holm)."
+        judged += _shown_gap_sentences(result, net)
         out.append(f"{net}: mean W1 is {', '.join(parts)}; {judged}" if parts else f"{net}: nothing could be compared.")
     return out
 
@@ -154,10 +155,10 @@ def _kind_words(row: KindRow) -> str:
     return f"{mean}{spread} for {row.kind}{floor}{share}"
 
 
-def _sight(result: ManySetsResult, net: str) -> str:
+def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
     """Which gaps the comparisons of a net would have shown, and how many could show none."""
     overall = [each.overall for each in result.comparisons if each.net == net]
-    shown = sorted(size for entry in overall if (size := shown_gap(entry)) is not None)
+    shown = sorted(size for entry in overall if (size := entry.shown_gap) is not None)
     blind = sum(entry.verdict in (TOO_FEW, NO_OVERLAP) for entry in overall)
     words = ""
     if shown:
@@ -165,18 +166,6 @@ def _sight(result: ManySetsResult, net: str) -> str:
         sizes = f"a gap of {least}" if least == most else f"gaps of {least} to {most}"
         words = f" These sizes show {sizes} in about 80 of 100 cases."
     return words + (f" {blind} of {len(overall)} could show none (no overlap, or too few frames)." if blind else "")
-
-
-def shown_gap(entry: ResultEntry) -> float | None:
-    """The gap that a comparison would have shown in about 80 of 100 cases.
-
-    Args:
-        entry: a class, or all classes together.
-
-    Returns:
-        The gap; None where nothing was tested, and so no gap could be shown.
-    """
-    return None if entry.number("p_adjusted") is None else entry.number("detectable_w1")
 
 
 def _known(entries: Sequence[ResultEntry], field: str) -> list[float]:

@@ -27,7 +27,7 @@ from simjudge.reports.set_figures import (
     w1_matrix,
 )
 from simjudge.reports.set_pictures import read_pictures
-from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences, shown_gap
+from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
 from simjudge.results.gallery_selection import HIGHEST, LOWEST
 from simjudge.results.many_sets_result import Example, ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Result, ResultEntry, load_result
@@ -219,7 +219,7 @@ def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
         SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
         SetsCell(verdict, colour=VERDICT_COLOURS[verdict]), _number(entry.number("mean_w1")),
         _share(entry.number("relative_w1")), _number(entry.number("floor_mean")), _number(low, interval),
-        _number(shown_gap(entry)), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
+        _number(entry.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
         _number(entry.number("overlap_a"), format_percent(entry.number("overlap_a"))),
         _number(entry.number("overlap_b"), format_percent(entry.number("overlap_b"))),
         SetsCell(overlap_reading(entry)), _number(entry.number("pointwise_mean_difference")),

@@ -122,9 +122,8 @@ class GapLimit:
         if not compared:
             return "nothing was compared"
         overall = [one.entries[0] for one in compared]
-        seeing = [entry for entry in overall if entry.number("p_adjusted") is not None]
-        blind = len(overall) - len(seeing)
-        shown = [size for entry in seeing if (size := entry.number("detectable_w1")) is not None]
+        blind = sum(entry.number("p_adjusted") is None for entry in overall)
+        shown = [size for entry in overall if (size := entry.shown_gap) is not None]
         words = [f"a gap of {max(shown):.3f} would have been shown in about 80 of 100 cases"] if shown else []
         if blind:
             words.append(

@@ -45,6 +45,11 @@ class ResultEntry:
         return int(self.number(name) or 0)
 
     @property
+    def shown_gap(self) -> float | None:
+        """The gap that would have been shown in about 80 of 100 cases; None where nothing was tested."""
+        return None if self.number("p_adjusted") is None else self.number("detectable_w1")
+
+    @property
     def verdict(self) -> str:
         """One of VERDICTS."""
         return str(self.fields["verdict"])

@@ -35,9 +35,9 @@ _TRIAL_SECONDS = 120
 @cache
 def load_bridge() -> tuple[Any | None, str]:
     """A CvBridge that was seen to work; else None, and why (empty where it is simply not installed)."""
-    crash = _crash()
-    if crash:
-        return None, crash
+    reason = _crash_reason()
+    if reason:
+        return None, reason
     try:
         from cv_bridge import CvBridge  # noqa: PLC0415 - only a ROS installation has it
     except ModuleNotFoundError as error:
@@ -107,7 +107,7 @@ def _message(pixels: npt.NDArray[Any], encoding: str) -> Any:
     )
 
 
-def _crash() -> str:
+def _crash_reason() -> str:
     """Why using cv_bridge would end this process, "" where it does not.
 
     Its extension module, built for NumPy 1, does not fail beside NumPy 2: it ends the process (seen with NumPy 2.4). So

@@ -12,6 +12,7 @@ from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.sensors.inertial.imu_calibration import PARTS, ImuSeries
+from simjudge.sensors.sensor_topics import TRUTH
 
 IMU = "sensor_msgs/msg/Imu"
 _FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleration"}
@@ -74,6 +75,8 @@ def _choose(recording: Recording, topic: str | None) -> str:
         return name
     if not topics:
         raise SimjudgeError(f"{recording.path}: holds no {IMU}; it holds {', '.join(recording.topics) or 'no topic'}")
-    if len(topics) > 1:
-        raise UsageError(f"{recording.path}: several IMUs; choose one with --topic: {', '.join(topics)}")
-    return topics[0]
+    # A simulated drive has the truth of each sensor beside it.
+    measured = [name for name in topics if not name.endswith(f"/{TRUTH}")] or topics
+    if len(measured) > 1:
+        raise UsageError(f"{recording.path}: several IMUs; choose one with --topic: {', '.join(measured)}")
+    return measured[0]

@@ -113,6 +113,9 @@ def test_which_imu_and_which_part(tmp_path):
     with pytest.raises(UsageError, match="several IMUs; choose one with --topic: /a, /b"):
         read_imu(bag)
     assert read_imu(bag, "b")[0].name.endswith(": /b")
+    driven = record(tmp_path / "driven.mcap", topics=("/imu/data", "/imu/data/ground_truth"), count=3)
+    assert read_imu(driven)[0].name.endswith(": /imu/data")
+    assert read_imu(driven, "/imu/data/ground_truth")[0].name.endswith("/ground_truth")
     alone = record(tmp_path / "alone.mcap", count=3, lacks="accelerometer")
     assert set(read_imu(alone)[0].parts) == {"gyroscope"}
     with pytest.raises(SimjudgeError, match="holds no sensor_msgs/msg/Imu; it holds"):

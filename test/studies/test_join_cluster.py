@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dask_processes import dask_processes, end, wait_until
 
 from simjudge.context.algorithm import compare_pairs
 from simjudge.context.join_parts import compare_part, run_parts
@@ -142,22 +140,18 @@ def test_a_worker_of_another_version_that_comes_later_is_refused(address, monkey
 )
 def test_a_worker_that_dies_and_a_cluster_that_goes_away(what, tmp_path, monkeypatch):
     monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 10)
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
-        def end():
-            deadline = time.monotonic() + 60
-            while not list(tmp_path.glob("s/join-*/plan.pickle")) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            for nanny in list(cluster.workers.values())[: 1 if what == "worker" else 2]:
-                os.kill(nanny.pid, signal.SIGKILL)
-            if what == "all":
-                cluster.sync(cluster.scheduler.close)
+    with dask_processes(tmp_path) as cluster:
+        first, second = cluster.worker("a"), cluster.worker("b")
+        dying = [first] if what == "worker" else [first, second, cluster.scheduler]
 
-        ending = threading.Thread(target=end)
+        def end_some():
+            wait_until(lambda: list(tmp_path.glob("s/join-*/plan.pickle")), cluster.scheduler)
+            for process in dying:
+                end(process)
+
+        ending = threading.Thread(target=end_some)
         ending.start()
-        arguments = {"scheduler": cluster.scheduler_address, "share": tmp_path / "s", **SETTINGS}
+        arguments = {"scheduler": cluster.address, "share": tmp_path / "s", **SETTINGS}
         if what == "worker":
             assert compare(made(1), made(2), **arguments).content == compare(made(1), made(2), **SETTINGS).content
         else:

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from dask_processes import dask_processes, end, start, wait_until
 from random_frames import made
 
 from simjudge.core.errors import SimjudgeError
@@ -106,25 +106,9 @@ def test_killed_at_every_file_operation_it_ends_with_the_same_bytes(study_file, 
     assert operation > 40
 
 
-def start(command, log):
-    with log.open("w") as file:
-        return subprocess.Popen([sys.executable, *command], stdout=file, stderr=file, start_new_session=True)
-
-
 def start_study(file, out, *options):
     command = ["-m", "simjudge", "study", "run", str(file), "--out", str(out), "--size", "long", *options]
     return start(command, out.with_suffix(".txt"))
-
-
-def wait_until(holds, process):
-    while not holds():
-        assert process.poll() is None, "ended early"
-        time.sleep(0.02)
-
-
-def end(process):
-    process.kill()
-    process.wait()
 
 
 @pytest.mark.slow
@@ -164,32 +148,8 @@ def test_ctrl_c_stops_it_with_its_jobs(study_file, tmp_path):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A scheduler and a function that starts workers."""
-    quiet = ["--no-dashboard"]
-    note = tmp_path / "scheduler.json"
-    scheduler = start(
-        ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(note),
-         "--no-jupyter", *quiet], tmp_path / "scheduler.txt",
-    )  # fmt: skip
-    wait_until(note.exists, scheduler)
-    started = [scheduler]
-
-    def worker(name):
-        log = tmp_path / f"worker_{name}.txt"
-        process = start(
-            ["-m", "distributed.cli.dask_worker", "--scheduler-file", str(note), "--host", "127.0.0.1", "--nthreads",
-             "1", "--no-nanny", *quiet], log,
-        )  # fmt: skip
-        started.append(process)
-        wait_until(lambda: "Starting established connection" in log.read_text(), process)
-        return process
-
-    text = ""
-    while "address" not in text:
-        text = note.read_text()
-    yield text.split('"address": "')[1].split('"')[0], scheduler, worker
-    for process in started:
-        end(process)
+    with dask_processes(tmp_path) as processes:
+        yield processes
 
 
 @pytest.mark.slow

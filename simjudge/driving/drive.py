@@ -30,7 +30,7 @@ from simjudge.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoo
 from simjudge.driving.driver import Driver, DriverParameters
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
 from simjudge.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
-from simjudge.driving.keyboard import KEYS, Keyboard
+from simjudge.driving.keyboard import KEYS, Keyboard, has_keys
 from simjudge.driving.lane import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.driving.lane_scale import lane_speeds, scale_to_lane
 from simjudge.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
@@ -354,9 +354,9 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
         SimjudgeError: the detector cannot be read, or does not know the scene's cones.
     """
     if options.driver == MANUAL:
-        if not sys.stdin.isatty():
-            raise UsageError("driver manual: keys come from a terminal, and stdin is none; run it in one, or by topics:"
-                             " simjudge run sim driver:=manual")  # fmt: skip
+        if not has_keys(sys.stdin.fileno()):
+            raise UsageError("driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
+                             " terminal, or by topics: simjudge run sim driver:=manual")  # fmt: skip
         return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
     if options.driver == STRAIGHT:
         return StraightPilot(StraightDriver(setup.vehicle, scene_course(setup.scene), options.speed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import termios
 import tty
 from types import FrameType, TracebackType
@@ -20,6 +21,21 @@ _ESCAPE = b"\x1b"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KEYS = "keys: w or up faster, s or down slower and then braking, a d or left right steer, space brakes, q ends"
 """What a person is told."""
+
+
+def has_keys(descriptor: int) -> bool:
+    """Whether keys can come from an open file: a terminal, or a pipe that somebody writes a terminal's keys to.
+
+    Args:
+        descriptor: of the file, 0 for the standard input.
+
+    Returns:
+        False for an ordinary file, the null device and a file that is closed.
+    """
+    try:
+        return os.isatty(descriptor) or stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
 
 
 class Keyboard:

@@ -17,7 +17,7 @@ from typing import IO
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
-from simjudge.driving.keyboard import Keyboard
+from simjudge.driving.keyboard import Keyboard, has_keys
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import CLOSING, Process
 
@@ -31,6 +31,7 @@ _LAST_LINES = 12
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STDIN = 0
 
 
 class RunningProcess:
@@ -160,8 +161,8 @@ class Runner:
         try:
             self._start(processes, namespace)
             with contextlib.ExitStack() as stack:
-                if sys.stdin.isatty() and any(process.reads_keys for process in processes):
-                    self._keyboard = stack.enter_context(Keyboard(sys.stdin.fileno()))
+                if any(process.reads_keys for process in processes) and has_keys(_STDIN):
+                    self._keyboard = stack.enter_context(Keyboard(_STDIN))
                 died = self._watch()
             self._end()
             return self._verdict(died)

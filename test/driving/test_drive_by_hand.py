@@ -73,5 +73,5 @@ def test_q_ends_a_drive(tmp_path):
 def test_without_a_terminal_it_says_what_to_do(tmp_path, monkeypatch):
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
-        with pytest.raises(UsageError, match="driver manual: keys come from a terminal, and stdin is none"):
+        with pytest.raises(UsageError, match="keys come from a terminal or a pipe, and stdin is neither"):
             drive(scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), driver="manual")

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 import pytest
 
-from simjudge.driving.keyboard import Keyboard
+from simjudge.driving.keyboard import Keyboard, has_keys
 
 
 @pytest.fixture
@@ -50,6 +51,18 @@ def test_a_pipe_is_read_to_its_end():
         assert keyboard.keys() == []
         assert keyboard.keys() == []
     os.close(there)
+
+
+def test_keys_come_from_terminals_and_pipes_alone(terminal, tmp_path):
+    there, here = os.pipe()
+    assert has_keys(terminal[1])
+    assert has_keys(there)
+    with (tmp_path / "file").open("w") as file, Path(os.devnull).open() as null:
+        assert not has_keys(file.fileno())
+        assert not has_keys(null.fileno())
+    os.close(there)
+    os.close(here)
+    assert not has_keys(there), "closed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -16,6 +16,7 @@ from simjudge.graph.runner import Runner
 
 PROGRAMS = {
     "works": "say('working'); time.sleep(0.3); say('done')",
+    "reads": "say(os.read(0, 2).decode())",
     "loses": "time.sleep(0.2); sys.exit(3)",
     "fails": "say('it went wrong'); sys.exit(1)",
     "crashes": "say('last words'); os.kill(os.getpid(), signal.SIGSEGV)",
@@ -71,6 +72,20 @@ def test_the_end_of_the_work_ends_the_others(run, make):
     assert code == 0
     assert {each for each in run.lines if each[1] == "ended"} == {("first", "ended"), ("second", "ended")}
     assert run.told == []
+
+
+def test_keys_out_of_a_pipe_reach_the_program_that_reads_them(run, make):
+    (there, here), before = os.pipe(), os.dup(0)
+    os.write(here, b"wq")
+    os.close(here)
+    os.dup2(there, 0)
+    try:
+        assert run(make("reads", leads=True, reads_keys=True), make("serves")) == 0
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(there)
+    assert ("reads", "wq") in run.lines
 
 
 def test_what_was_left_out_is_exit_code_3(run, make):

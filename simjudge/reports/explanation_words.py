@@ -8,9 +8,9 @@ from typing import Any
 from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.display import SummaryTable
 from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
-from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
+from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
 from simjudge.studies.explain.attribution import MOST_SHAPLEY, SHAPLEY
-from simjudge.studies.explain.explanation import EXPLAINS, WIDENS, CauseShare, Explanation, Interval
+from simjudge.studies.explain.explanation import EXPLAINS, PIXELS_OF_A, WIDENS, CauseShare, Explanation, Interval
 
 MOST = 0.5
 """Share of a gap from which a cause is most of it."""
@@ -43,7 +43,12 @@ def rest_words(found: Explanation) -> str:
     Args:
         found: the explanation.
     """
-    return "scene, or not tried" if found.rendered else "left over"
+    return "scene, or not tried" if found.rendered and not _scene_tried(found) else "left over"
+
+
+def _scene_tried(found: Explanation) -> bool:
+    """Whether it was asked what the scene shows."""
+    return any(cause.name in SCENE_CAUSES for cause in found.causes)
 
 
 def filter_words(cause: CauseShare) -> str:
@@ -55,6 +60,8 @@ def filter_words(cause: CauseShare) -> str:
     Returns:
         Filters with their parameters, and the set that they change where it is A.
     """
+    if any(each["name"] == PIXELS_OF_A for each in cause.filters):
+        return "A's pixels there"
     parts = [f"{each['name']} {_parameters(each['parameters'])}".strip() for each in cause.filters]
     return ", ".join(parts) + (" on A" if cause.side == "a" else "")
 
@@ -138,6 +145,13 @@ def detail_sentences(found: Explanation) -> list[str]:
 
 
 def _what_is_left(found: Explanation) -> str:
+    if _scene_tried(found):
+        whole = SCENE_CAUSES.keys() <= {cause.name for cause in found.causes}
+        return (
+            "B's pictures are A's then, so it is the labels."
+            if whole
+            else "It may be the other part of the pictures, or the labels."
+        )
     if found.rendered and not found.not_tried:
         return "B was rendered again through A's camera, so it is scene content or something not tried."
     listed = [RENDERED_CAUSES[name] for name in RENDERED_CAUSES if name in found.not_tried]
@@ -148,7 +162,7 @@ def _not_tried(found: Explanation) -> list[str]:
     """By reason, the causes that were not tried."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.not_tried.items():
-        by_reason.setdefault(reason, []).append(RENDERED_CAUSES.get(name, name))
+        by_reason.setdefault(reason, []).append((RENDERED_CAUSES | SCENE_CAUSES).get(name, name))
     return [f"Not tried: {_listed(names, 'and')}. {reason[0].upper()}{reason[1:]}."
             for reason, names in by_reason.items()]  # fmt: skip
 
@@ -159,6 +173,14 @@ def _listed(names: Sequence[str], last: str) -> str:
 
 
 def _how_shared(found: Explanation) -> str:
+    return _sharing_words(found) + (
+        " What the scene shows comes last: its part is what A's pixels change once all other causes are undone."
+        if _scene_tried(found)
+        else ""
+    )
+
+
+def _sharing_words(found: Explanation) -> str:
     if found.sharing == SHAPLEY:
         return (
             "Shares are Shapley values: by how much undoing a cause lowers the excess W1, averaged over all orders of "

@@ -22,3 +22,9 @@ RENDERED_CAUSES = {
     "lighting": "lighting",
 }
 """Names to words of causes that are undone by rendering the simulated pictures again."""
+OBJECTS, BACKGROUND = "objects", "background"
+SCENE_CAUSES = {
+    OBJECTS: "the look of objects",
+    BACKGROUND: "the background",
+}
+"""Names to words of what a scene shows; asked last, once the causes that lie in the camera are undone."""

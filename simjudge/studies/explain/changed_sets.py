@@ -18,15 +18,16 @@ from simjudge.perception.class_map import map_classes
 from simjudge.perception.detection import detect
 from simjudge.perception.detector import Detector
 from simjudge.perception.detector_summary import record_detector
-from simjudge.sensors.camera.chain import Step, filtered
+from simjudge.sensors.camera.chain import FrameStep, Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, SCENE_CAUSES
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.explain.attribution import Causes
 from simjudge.studies.explain.label_margins import LabelMargins
 from simjudge.studies.explain.rendered_sets import RenderedSets
+from simjudge.studies.explain.scene_content import paste_step
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.judged_set import JudgedSet, judge_set
 
@@ -73,7 +74,8 @@ class ChangedSets:
         Returns:
             A and B, B with A's class ids.
         """
-        a, b = (self._detected(number, difference.steps(side, causes), causes) for number, side in enumerate("ab"))
+        a = self._detected(0, difference.steps("a", causes), causes)
+        b = self._detected(1, difference.steps("b", causes), causes, difference.steps("a", causes))
         a, b = chosen_classes(a, b, self.settings.classes)
         if margins is not None and LABEL_MARGINS in causes:
             b = margins.apply(b)
@@ -89,7 +91,9 @@ class ChangedSets:
         """Drop from memory what was detected on changed pictures; what is kept in the folder stays."""
         self._kept.clear()
 
-    def _detected(self, number: int, steps: Sequence[Step], causes: Causes) -> FrameSet:
+    def _detected(
+        self, number: int, steps: Sequence[Step], causes: Causes, steps_of_a: Sequence[Step] = ()
+    ) -> FrameSet:
         """A side, rendered again where causes ask for it, behind filters, with the detector's predictions."""
         frames, plan = self.sides[number].frames, None
         if number == 1 and self.rendered is not None:
@@ -97,18 +101,28 @@ class ChangedSets:
         recipe = [(step.name, dict(step.parameters)) for step in steps]
         content = [number, self._digest(number), recipe, record_detector(self.detector).to_json(),
                    dict(self.settings.rename or ()), _NOISE_SEED]  # fmt: skip
+        chain: list[Step | FrameStep] = list(steps)
+        if number == 1 and not causes.isdisjoint(SCENE_CAUSES):
+            chain.append(self._pixels_of_a(steps_of_a, frames, causes))
+            of_a = [(step.name, dict(step.parameters)) for step in steps_of_a]
+            content += [chain[-1].name, self._digest(0), of_a]
         key = hash_value(content if plan is None else [*content, plan])
         if key not in self._kept:
             found = self._read(key, number, frames)
             if found is None:
-                seen = filtered(frames, steps, _NOISE_SEED) if steps else frames
+                seen = filtered(frames, chain, _NOISE_SEED) if chain else frames
                 found = detect(seen, self.detector, rename=dict(self.settings.rename or ()), progress=self.progress)
                 self.runs += 1
-                if not steps and plan is None:
+                if not chain and plan is None:
                     self.losses.extend(found.losses)
                 self._write(key, number, found)
             self._kept[key] = replace(found, images=frames.images)
         return self._kept[key]
+
+    def _pixels_of_a(self, steps: Sequence[Step], b: FrameSet, causes: Causes) -> FrameStep:
+        """What puts A's pixels, behind A's filters, into B's pictures."""
+        a = self.sides[0].frames
+        return paste_step(filtered(a, steps, _NOISE_SEED) if steps else a, (a.objects, b.objects), causes)
 
     def _digest(self, number: int) -> str | None:
         """What a set's pictures are; None for sets that were never a file."""
@@ -119,7 +133,9 @@ class ChangedSets:
         return self._content[number]
 
     def _path(self, key: str, number: int) -> Path | None:
-        return None if self.folder is None or self._digest(number) is None else self.folder / f"{key[:32]}.npz"
+        # B's pictures may hold pixels of A.
+        known = all(self._digest(each) is not None for each in range(number + 1))
+        return self.folder / f"{key[:32]}.npz" if self.folder is not None and known else None
 
     def _read(self, key: str, number: int, frames: FrameSet) -> FrameSet | None:
         """What an earlier run detected; nothing where the file is damaged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.detector import Detector
 from simjudge.sensors.camera_matching.camera_difference import SIDES, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.attribution import (
     FORWARD,
@@ -36,6 +36,7 @@ from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettin
 from simjudge.studies.explain.explanation import (
     EXPLANATION,
     EXPLANATION_TABLE,
+    PIXELS_OF_A,
     RENDERED,
     CauseShare,
     Explanation,
@@ -43,6 +44,7 @@ from simjudge.studies.explain.explanation import (
 )
 from simjudge.studies.explain.label_margins import WORDS, estimate_margins
 from simjudge.studies.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
+from simjudge.studies.explain.scene_content import why_not_scene
 from simjudge.studies.inputs import describe_model
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
 
@@ -117,14 +119,32 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
-    missing = [name for name in wanted if name not in found and name not in not_tried]
+    asked_last = [name for name in wanted if name in SCENE_CAUSES]
+    missing = [name for name in wanted if name not in [*found, *not_tried, *asked_last]]
     # What is rendered for one answer alone is gone after it.
     kept = b if given.renders.kept and rendered else None
-    explained = _explained(judge, found, missing, log)
+    sharing = _shared(judge, found, log)
+    explained = _explanation(judge, sharing, missing)
+    if asked_last and explained.is_gap and explained.rest.sign > 0:
+        last_b = b if sets.rendered is None else sets.rendered.of(frozenset(sharing.parts))
+        reason = why_not_scene(sets.sides[0].frames, last_b, paired=settings.paired)
+        not_tried |= dict.fromkeys(asked_last, reason) if reason is not None else {}
+        if reason is None:
+            explained = _explanation(judge, _with_scene(judge, sharing, asked_last), missing)
     return replace(explained, not_tried=not_tried, rendered=sets.rendered is not None, changed_b=kept)
 
 
-def _explained(judge: ExcessJudge, found: Sequence[str], missing: Sequence[str], log: Log) -> Explanation:
+@dataclass(frozen=True)
+class _Sharing:
+    """A gap that was shared: by cause its part, and by how much the excess falls if it is undone alone, and last."""
+
+    parts: dict[str, FloatArray]
+    alone: dict[str, Interval]
+    last: dict[str, Interval]
+    way: str
+
+
+def _shared(judge: ExcessJudge, found: Sequence[str], log: Log) -> _Sharing:
     """Try every cause alone and last, and share the gap among those that matter."""
     none, every = frozenset[str](), frozenset(found)
     judge([none, every, *(frozenset({name}) for name in found), *(every - {name} for name in found)])
@@ -141,7 +161,21 @@ def _explained(judge: ExcessJudge, found: Sequence[str], missing: Sequence[str],
         sharing = FORWARD
         log(f"note: {len(players)} causes matter; the gap is shared in a forward order, not by Shapley values")
         values = forward_order(players, judge)
-    return _explanation(judge, values, (alone, last), missing, sharing)
+    return _Sharing(values, alone, last, sharing)
+
+
+def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> _Sharing:
+    """Share what is left, once all causes of a sharing are undone, among what the scene shows."""
+    before = frozenset(sharing.parts)
+    every = before.union(names)
+    subsets = all_subsets(names)
+    left = judge([before | chosen for chosen in subsets])
+    return replace(
+        sharing,
+        parts=sharing.parts | shapley_values(dict(zip(subsets, left, strict=True)), names),
+        alone=sharing.alone | {name: _fall(judge, before, before | {name}) for name in names},
+        last=sharing.last | {name: _fall(judge, every - {name}, every) for name in names},
+    )
 
 
 def _fall(judge: ExcessJudge, before: Causes, after: Causes) -> Interval:
@@ -154,18 +188,12 @@ def _interval(values: FloatArray) -> Interval:
     return Interval(float(values[0]), *resampled_interval(values))
 
 
-def _explanation(
-    judge: ExcessJudge,
-    values: dict[str, FloatArray],
-    tried: tuple[dict[str, Interval], dict[str, Interval]],
-    missing: Sequence[str],
-    sharing: str,
-) -> Explanation:
-    whole, left = judge([frozenset(), frozenset(values)])
+def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) -> Explanation:
+    whole, left = judge([frozenset(), frozenset(sharing.parts)])
     sure = judge.certainty
     if sure is None:
         raise SimjudgeError("nothing was compared")
-    ordered = dict(sorted(values.items(), key=lambda item: -float(item[1][0])))
+    ordered = dict(sorted(sharing.parts.items(), key=lambda item: -float(item[1][0])))
     draft = Explanation(
         names=(judge.sets.sides[0].frames.name, judge.sets.sides[1].frames.name),
         frames=judge.frames,
@@ -174,7 +202,7 @@ def _explanation(
         causes=(),
         rest=_interval(left),
         rest_share=None,
-        sharing=sharing,
+        sharing=sharing.way,
         first_sure=None,
         order_sure=None,
         without_effect=tuple(missing),
@@ -183,9 +211,11 @@ def _explanation(
         losses=judge.sets.losses,
     )
     first, order = order_certainty(ordered)
-    names = [*ordered, *(name for name in tried[0] if name not in ordered)]
+    names = [*ordered, *(name for name in sharing.alone if name not in ordered)]
     causes = tuple(
-        _cause(judge, name, (tried[0][name], tried[1][name]), ordered.get(name), whole if draft.is_gap else None)
+        _cause(
+            judge, name, (sharing.alone[name], sharing.last[name]), ordered.get(name), whole if draft.is_gap else None
+        )
         for name in names
     )
     rest_share = _interval(left / whole) if draft.is_gap else None
@@ -206,6 +236,9 @@ def _cause(
         growth = [] if judge.margins is None else judge.margins.growth.tolist()
         moved = {"name": LABEL_MARGINS, "parameters": {"growth": growth}}
         return CauseShare(name, WORDS, "b", (moved,), *tried, w1, share)
+    if name in SCENE_CAUSES:
+        pasted = {"name": PIXELS_OF_A, "parameters": {}}
+        return CauseShare(name, SCENE_CAUSES[name], "b", (pasted,), *tried, w1, share)
     if name in RENDERED_CAUSES and judge.sets.rendered is not None:
         changed = {"name": RENDERED, "parameters": judge.sets.rendered.changes.parameters(name)}
         return CauseShare(name, RENDERED_CAUSES[name], "b", (changed,), *tried, w1, share)

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.sensors.camera_matching.cause_names import CAMERA_CAUSES, LABEL_MARGINS, RENDERED_CAUSES
+from simjudge.sensors.camera_matching.cause_names import (
+    CAMERA_CAUSES,
+    LABEL_MARGINS,
+    RENDERED_CAUSES,
+    SCENE_CAUSES,
+)
 from simjudge.studies.compare_settings import CompareSettings
 
-CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS)
+CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS, *SCENE_CAUSES)
 """All causes that can be tried."""
 
 

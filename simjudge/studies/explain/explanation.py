@@ -20,6 +20,8 @@ EXPLAINS, WIDENS, CANNOT_TELL_CAUSE = "explains", "widens", "cannot be told"
 """What can be said of a cause: undoing it closes a part of the gap, widens it, or neither shows."""
 RENDERED = "render"
 """Stands in place of a filter where B was rendered again."""
+PIXELS_OF_A = "pixels_of_a"
+"""Stands in place of a filter where A's pixels were put into B's pictures."""
 
 
 @dataclass(frozen=True)

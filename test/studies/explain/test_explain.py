@@ -65,7 +65,8 @@ def test_no_gap_is_not_explained(scene):
 def test_label_margins_are_told_from_the_camera(scene):
     wider = LabelMargins(np.array([0.2, 0.2, 0.2, 0.2])).apply(scene)
     found = explain_sets(wider, scene, detector=RedDetector(), paired=True, **FAST)
-    assert [cause.name for cause in found.causes] == ["label_margins"]
+    assert [cause.name for cause in found.causes] == ["label_margins", "objects", "background"]
+    assert [cause.share.value for cause in found.causes[1:]] == [0, 0], "the pictures are the same"
     assert found.causes[0].share.value == pytest.approx(1, abs=0.1)
     assert found.causes[0].filters[0]["parameters"]["growth"] == pytest.approx([0.2] * 4, abs=0.05)
 

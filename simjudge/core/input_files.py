@@ -116,5 +116,5 @@ def _check_head(path: Path, head: bytes) -> None:
     if head.startswith(_ANNEX):
         raise SimjudgeError(f"{path}: is a pointer of git-annex, not the file itself; fetch it with 'git annex get'")
     if head.startswith(_ROS1):
-        convert = f"rosbags-convert --src {shlex.quote(str(path))} --dst {shlex.quote(path.stem)}"
+        convert = f"python3 -m rosbags.convert --src {shlex.quote(str(path))} --dst {shlex.quote(path.stem)}"
         raise SimjudgeError(f"{path}: is a recording of ROS 1; convert it to ROS 2 first: {convert}")

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from render_scenes import CAMERA, COURSE, camera_file, scene_file
 from scipy.spatial.transform import Rotation
+from simjudge_command import SIMJUDGE
 
 from simjudge.cli import main
 from simjudge.data.rosbag2 import read_recording
@@ -23,8 +23,6 @@ from simjudge.sensors.camera.camera_file import read_camera
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
-
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def place(tmp_path):
 
 
 def command(place, scene, *options):
-    return [SIMJUDGE, "render", place / f"{scene}.yaml", "--camera", place / "camera.yaml", *map(str, options)]
+    return [*SIMJUDGE, "render", place / f"{scene}.yaml", "--camera", place / "camera.yaml", *map(str, options)]
 
 
 def run(place, scene, *options):
@@ -160,7 +158,7 @@ def test_along_the_course_into_a_recording(place):
     assert len(frames.objects)
     assert all((stamp - 10**9) % 10**8 == 0 for stamp in frames.stamp.tolist())
     assert frames.images.read(2).shape == (64, 96, 3)
-    info = subprocess.run([SIMJUDGE, "info", out], capture_output=True, text=True, check=True).stdout
+    info = subprocess.run([*SIMJUDGE, "info", out], capture_output=True, text=True, check=True).stdout
     for topic in ("/camera/camera_info", "/tf", "/camera/ground_truth", "/camera/image_raw"):
         assert topic in info
 

@@ -2,23 +2,20 @@
 
 import json
 import subprocess
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
-
 
 def run(*arguments):
-    return subprocess.run([SIMJUDGE, "convert", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, "convert", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

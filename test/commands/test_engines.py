@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 ROOT = Path(__file__).parents[2]
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 CAMERA = "size: [160, 90]\nfield_of_view: 80\nrate: 10\n"
 
 
 def run(*arguments, cwd=None):
-    command = [SIMJUDGE, *map(str, arguments)]
+    command = [*SIMJUDGE, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
@@ -91,7 +91,7 @@ def site(tmp_path_factory):
 
 def run_with(site, *arguments):
     path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
-    command, environment = [SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": path}
+    command, environment = [*SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": path}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 

@@ -2,11 +2,10 @@
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 import simjudge
 from simjudge.core.frames import FrameSet
@@ -15,11 +14,9 @@ from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 from simjudge.sensors.camera.chain import Step, filtered
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
-
 
 def run(*arguments):
-    return subprocess.run([SIMJUDGE, "filter", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, "filter", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """`simjudge info`, as a person runs it."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_results import made_contexts, made_set, write_result
+from simjudge_command import SIMJUDGE
 
 import simjudge as sj
 from simjudge.core.frames import FrameSet
@@ -14,12 +14,11 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 
 
 def run(path):
-    return subprocess.run([SIMJUDGE, "info", str(path)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, "info", str(path)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -1,22 +1,19 @@
 """`simjudge join` end to end."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
-
 
 def run(*arguments):
-    return subprocess.run([SIMJUDGE, "join", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, "join", *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def made(name, seed, names, stamps=None):

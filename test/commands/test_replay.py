@@ -3,13 +3,12 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 from simjudge.data.rosbag2 import describe_recording, read_recording
 from simjudge.data.rosbag2.recorded_poses import read_poses
@@ -21,7 +20,6 @@ from simjudge.vehicle.vehicle_file import read_vehicle
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 START = 1_700_000_000
 CAMERA = """size: [480, 270]
 field_of_view: 80
@@ -38,7 +36,7 @@ BACK = ("--poses", "/tf", "--child", "camera_optical_frame", "--mount", "optical
 
 
 def simjudge(*arguments, cwd=None):
-    return subprocess.run([SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
+    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def replay(*arguments):
@@ -227,7 +225,7 @@ def test_measured_cones_stand_where_the_table_has_them(folder, tmp_path):
 def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     out = tmp_path / "sim.mcap"
     arguments = [folder / "real.mcap", *BACK, "--camera", folder / "plain.yaml", "--out", out, "--seed", "3"]
-    process = subprocess.Popen([SIMJUDGE, "replay", *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*SIMJUDGE, "replay", *map(str, arguments)], stderr=subprocess.PIPE, text=True)
     partial = tmp_path / ".sim.mcap.partial"
     end = time.monotonic() + 60
     while not list(partial.glob("0*.json")):
@@ -255,7 +253,7 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
 def test_a_full_disk_is_one_line_and_keeps_what_is_finished(folder, tmp_path):
     out = tmp_path / "sim.mcap"
     given = [folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1, "--out", out]
-    words = " ".join(f"'{word}'" for word in (SIMJUDGE, "replay", *given))
+    words = " ".join(f"'{word}'" for word in (*SIMJUDGE, "replay", *given))
     # 250 blocks of 1 kB: enough for each picture, not for all of them in one file.
     done = subprocess.run(["bash", "-c", f"ulimit -f 250; {words}"], capture_output=True, text=True, check=False)
     assert done.returncode == 1

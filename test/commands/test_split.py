@@ -1,14 +1,13 @@
 """`simjudge split`, and the dealing behind it."""
 
 import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simjudge_command import SIMJUDGE
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
@@ -18,11 +17,9 @@ from simjudge.data.frame_sequences import FrameSequence
 from simjudge.data.sets import read_set, write_set
 from simjudge.data.splits import contiguous_split, random_split
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
-
 
 def run(*arguments):
-    return subprocess.run([SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=60), st.integers(1, 3), st.integers(0, 5))

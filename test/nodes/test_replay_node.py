@@ -2,13 +2,12 @@
 
 import os
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pose_samples as samples
 import pytest
 from diagnostic_states import States
+from simjudge_command import SIMJUDGE
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
@@ -26,7 +25,6 @@ from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import to_rgb  # noqa: E402
 
 SECOND, START = samples.SECOND, samples.START
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 STAMPS = [START + 20_000_000 + i * 300_000_000 for i in range(4)]
 LATE = STAMPS[-1] + SECOND
 
@@ -82,13 +80,13 @@ def camera(tmp_path):
 def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
     bag = recording(tmp_path / "real", kind)
     options = {"scene": "lab", "camera": camera, "seed": 2}
-    command = [SIMJUDGE, "replay", bag, "--out", tmp_path / "sim.mcap"]
+    command = [*SIMJUDGE, "replay", bag, "--out", tmp_path / "sim.mcap"]
     command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     arguments = [f"{name}:={value}" for name, value in options.items()]
     live = subprocess.run(
-        [SIMJUDGE, "run", "replay", f"bag:={bag}", f"out:={tmp_path / 'live'}", *arguments],
+        [*SIMJUDGE, "run", "replay", f"bag:={bag}", f"out:={tmp_path / 'live'}", *arguments],
         capture_output=True, text=True, check=False, env=os.environ | graph.environment, timeout=200,
     )  # fmt: skip
     assert live.returncode == 3, live.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simjudge_command import SIMJUDGE
 
 import simjudge
 from simjudge.core.errors import SimjudgeError
@@ -16,7 +17,6 @@ from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording, describe_recording
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording, describe_unfinished, find_unfinished
 
-SIMJUDGE = Path(sys.executable).with_name("simjudge")
 TOPIC = "/camera/image_raw/compressed"
 NAMES = ["a.mcap", "a.db3", "a"]
 RECORD = f"""
@@ -59,7 +59,7 @@ def record(how, out):
 
 
 def simjudge_command(*arguments):
-    return subprocess.run([SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 def indexes(path):

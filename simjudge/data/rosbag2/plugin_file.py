@@ -116,6 +116,7 @@ class PluginFile:
             self._at = (self._open({name}), name)
         reader = self._at[0]
         # Searching starts in the file that is open; the message may be in an earlier one that ends at the same time.
+        # mcap's plugin passes over what it has read, where the time sought is that of the last message read.
         reader.seek(0)
         reader.seek(location.start)
         while reader.has_next():

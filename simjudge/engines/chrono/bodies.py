@@ -20,7 +20,7 @@ from simjudge.engines.chrono.frames import frame_pose
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import PlannedBody, ScenePlan, hull_points
 from simjudge.engines.chrono.steps import STEP, whole_steps
-from simjudge.engines.chrono.uneven_ground import TyreGround
+from simjudge.engines.chrono.uneven_ground import TyreGround, triangle_solids
 from simjudge.engines.chrono.versions import Release
 from simjudge.engines.contract import Poses
 from simjudge.geometry.poses import Pose
@@ -39,6 +39,12 @@ _FRICTION = 0.6
 _RESTITUTION = 0.0
 """Without bounce: on head, the speed from which on things bounce is never set (ChContactContainerNSC's
 min_bounce_speed), so that one run would bounce where the next does not."""
+_PUSH_OUT = 0.03
+"""Seconds in which a contact pushes out what has sunk in (ChContactMaterialNSC::SetDampingF). A rigid contact takes one
+step: 0.1 mm in 1 ms is a hop of 0.1 m/s. Bullet finds one point of two hulls at a time, so a thing tips about it until
+another has sunk in, hops, and lands on one point again: the cones of `lab` wandered by up to 80 mm in a second."""
+_COMPLIANCE = 1e-8
+"""Metres for a newton, of each of the two in contact: 4 um below 20 kg. At 0 Chrono ignores the time above."""
 _TILE = 40.0
 """Metres: side of the box that stands for an infinite plane about its origin. Bullet counts in 32 bits: on one box of
 400 m, contacts are off by 0.05 mm, cones hop and creep 10 to 50 mm in 2 s; on 40 m they stay within 0.2 mm."""
@@ -46,6 +52,9 @@ _REACH = 400.0
 """Metres: side of the square that this box and the four around it cover."""
 _THICK = 1.0
 """Metres: thickness of these boxes."""
+_CAR, _GROUND, _FREE = 0, 1, 2
+"""Collision families: a mesh ground meets free things alone. Chrono's own family of all bodies is 0; static things keep
+it too."""
 
 
 class ChronoBodies:
@@ -106,8 +115,7 @@ class ChronoBodies:
         """
         for _ in range(whole_steps(seconds)):
             if self._car:
-                self._car.advance(self.time, self.each)
-                self._note_touched()
+                self._car.advance(self.time, self._after_part)
             else:
                 self._system.DoStepDynamics(STEP)
             self._steps += 1
@@ -186,10 +194,14 @@ class ChronoBodies:
         material = core.ChContactMaterialNSC()
         material.SetFriction(_FRICTION)
         material.SetRestitution(_RESTITUTION)
+        material.SetCompliance(_COMPLIANCE)
+        material.SetDampingF(_PUSH_OUT)
         if self._car:
             self._car.add_bumper(material)
+        felt = any(not planned.fixed for planned in self._plan.bodies)
         for planned in self._plan.bodies:
-            solid = ChronoBody(core, self._system, planned, material)
+            unfelt = planned.collider.kind == "ground" and not felt
+            solid = ChronoBody(core, self._system, planned, None if unfelt else material)
             if planned.fixed:
                 self._fixed.append(solid)
             else:
@@ -201,6 +213,12 @@ class ChronoBodies:
         if self._car is None:
             raise UsageError(f"{self._scene.name}: there is no car in it")
         return self._car
+
+    def _after_part(self, time: float) -> None:
+        """After every step of Chrono's, of which the car takes several: a touch may last no longer than one."""
+        self._note_touched()
+        if self.each is not None:
+            self.each(time)
 
     def _note_touched(self) -> None:
         force = self._with_car().chassis.GetContactForce()
@@ -221,7 +239,7 @@ class ChronoBody:
     """One body in physics."""
 
     def __init__(self, core: Any, system: Any, planned: PlannedBody, material: Any) -> None:
-        """Add it to a system."""
+        """Add it to a system; a material of None: nothing feels it."""
         self._core = core
         self._centre = Pose(planned.centre)
         self.body = core.ChBody()
@@ -270,7 +288,7 @@ class ChronoBody:
 
     def _collide(self, planned: PlannedBody, material: Any) -> None:
         core, collider = self._core, planned.collider
-        if collider.kind in {"none", "ground"}:  # tyres alone feel a mesh ground
+        if collider.kind == "none" or material is None:
             return
         middle = np.asarray(collider.centre)
         if collider.kind == "plane":
@@ -280,11 +298,20 @@ class ChronoBody:
         elif collider.kind == "cylinder":
             shapes = [(middle, core.ChCollisionShapeCylinder(material, *map(float, collider.size)))]
         else:
-            hull = self._points(hull_points(planned.mesh) - planned.centre)
-            shapes = [(np.asarray(planned.centre), core.ChCollisionShapeConvexHull(material, hull))]
+            solids = triangle_solids(planned.mesh) if collider.kind == "ground" else [hull_points(planned.mesh)]
+            middles = [solid.mean(0) if collider.kind == "ground" else np.asarray(planned.centre) for solid in solids]
+            hulls = [self._points(solid - middle) for solid, middle in zip(solids, middles, strict=True)]
+            made = [core.ChCollisionShapeConvexHull(material, hull) for hull in hulls]
+            shapes = list(zip(middles, made, strict=True))
         for centre, shape in shapes:
             centre_in_body = core.ChVector3d(*(centre - planned.centre).tolist())
             self.body.AddCollisionShape(shape, core.ChFramed(centre_in_body, core.ChQuaterniond(1, 0, 0, 0)))
+        model = self.body.GetCollisionModel()
+        if collider.kind == "ground":
+            model.SetFamily(_GROUND)
+            model.DisallowCollisionsWith(_CAR)
+        elif not planned.fixed:
+            model.SetFamily(_FREE)
         self.body.EnableCollision(True)
 
     def _points(self, points: npt.NDArray[np.float64]) -> Any:

@@ -150,13 +150,6 @@ def plan_scene(scene: Scene, age: Age) -> ScenePlan:
             f"scene {scene.name}: {scripted[0]} follows a path, which engine chrono cannot do; take engine default"
         )
     _check_looks(scene)
-    uneven = [thing.name for thing in scene.things if thing.collider.kind == "ground"]
-    free = [thing.name for thing in scene.things if thing.motion == "free"]
-    if uneven and free:
-        raise SimjudgeError(
-            f"scene {scene.name}: {uneven[0]} is a ground that is not flat, on which {free[0]} would creep in engine"
-            " chrono; make it static, or take engine default"
-        )
     bodies = tuple(plan_body(thing) for thing in scene.things)
     lights = tuple(plan_light(light, age) for light in scene.lights)
     zenith, horizon = scene.background, scene.background

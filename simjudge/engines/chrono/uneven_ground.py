@@ -1,4 +1,8 @@
-"""Ground that is a mesh: what tyres feel of it (RigidTerrain)."""
+"""Ground that is a mesh: what tyres feel of it (RigidTerrain), and what free things feel.
+
+Against Chrono's own triangles, cylinders creep by some millimetres a second on a slope; against hulls they stand.
+docs/measurements/chrono.md has the numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,32 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
 from simjudge.engines.chrono.modules import Modules
 from simjudge.engines.chrono.scenes import PlannedBody, wavefront
+from simjudge.scene.model import Mesh
+
+_DEPTH = 0.5
+"""Metres: how far the solid of a triangle goes down."""
+_LEAST_AREA = 1e-9
+"""Square metres of a triangle seen from above: one that stands upright has no solid."""
+
+
+def triangle_solids(mesh: Mesh) -> FloatArray:
+    """What free things feel of a ground: below each triangle a prism, straight down.
+
+    Args:
+        mesh: of the ground, metres.
+
+    Returns:
+        The corners of each prism (N, 6, 3), metres, in the mesh's frame; triangles that stand upright are left out.
+    """
+    top = np.asarray(mesh.vertices, np.float64)[mesh.faces]
+    (ax, ay), (bx, by) = ((top[:, corner, :2] - top[:, 0, :2]).T for corner in (1, 2))
+    top = top[np.abs(ax * by - ay * bx) / 2 > _LEAST_AREA]
+    return np.concatenate([top, top - (0.0, 0.0, _DEPTH)], axis=1)
 
 
 class TyreGround:

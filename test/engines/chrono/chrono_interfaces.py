@@ -28,8 +28,10 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     "chrono/assets/ChVisualShapeTriangleMesh.h": ("ChVisualShapeTriangleMesh", "SetMesh"),
     "chrono/collision/ChCollisionModel.h": (
         "ChCollisionModel",
+        "DisallowCollisionsWith",
         "SetDefaultSuggestedEnvelope",
         "SetDefaultSuggestedMargin",
+        "SetFamily",
     ),
     "chrono/collision/ChCollisionShapeBox.h": ("ChCollisionShapeBox",),
     "chrono/collision/ChCollisionShapeConvexHull.h": ("ChCollisionShapeConvexHull",),
@@ -51,8 +53,8 @@ VERIFIED: dict[str, tuple[str, ...]] = {
     ),
     "chrono/physics/ChContactContainer.h": ("OnReportContact", "ReportAllContacts", "ReportContactCallback"),
     "chrono/physics/ChContactMaterial.h": ("ChContactMethod_NSC", "SetFriction", "SetRestitution"),
-    "chrono/physics/ChContactMaterialNSC.h": ("ChContactMaterialNSC",),
-    "chrono/physics/ChContactable.h": ("AddCollisionShape",),
+    "chrono/physics/ChContactMaterialNSC.h": ("ChContactMaterialNSC", "SetCompliance", "SetDampingF"),
+    "chrono/physics/ChContactable.h": ("AddCollisionShape", "GetCollisionModel"),
     "chrono/physics/ChObject.h": ("AddVisualShape", "GetName", "SetName"),
     "chrono/physics/ChSystem.h": (
         "AddBody",

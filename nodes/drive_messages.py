@@ -122,7 +122,7 @@ def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeSh
         right_class: class of the cones on the right, drawn red; others are green.
         shape: radius and height of a cone, metres.
     """
-    out = MarkerArray(markers=[Marker(header=header, ns="cones", action=Marker.DELETEALL)])
+    out = MarkerArray(markers=[Marker(header=header, ns="cones", id=-1, action=Marker.DELETEALL)])
     rows = zip(cones.position.tolist(), cones.class_id().tolist(), cones.trusted().tolist(), strict=True)
     for number, ((x, y), class_id, trusted) in enumerate(rows):
         marker = Marker(header=header, ns="cones", id=number, type=Marker.CYLINDER, action=Marker.ADD)

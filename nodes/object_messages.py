@@ -104,7 +104,7 @@ def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sig
             text = Marker(header=head, ns=f"{side} names", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
             text.pose.position = _point(box[0], box[1] if side == "real" else box[3], width, height)
             text.pose.orientation.w = 1.0
-            text.scale.z = _TEXT
+            text.scale.x, text.scale.z = _TEXT / 2, _TEXT  # x: RViz's width of a space
             text.color, text.text = colour, name
             out.markers.append(text)
     return out

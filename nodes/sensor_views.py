@@ -123,7 +123,9 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
         colours: RGB, 0-255, by the name of a class; white for a class that is not there.
     """
     header = message.header
-    out = MarkerArray(markers=[Marker(header=header, ns=ns, action=Marker.DELETEALL) for ns in ("boxes", "names")])
+    # RViz takes two markers of an array with one namespace and number for an error, the one that deletes included.
+    gone = [Marker(header=header, ns=ns, id=-1, action=Marker.DELETEALL) for ns in ("boxes", "names")]
+    out = MarkerArray(markers=gone)
     for number, box in enumerate(message.boxes):
         red, green, blue = (part / 255 for part in colours.get(box.class_name, (255, 255, 255)))
         cube = Marker(header=header, ns="boxes", id=number, type=Marker.CUBE, action=Marker.ADD, pose=box.pose)
@@ -133,7 +135,7 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
         middle = box.pose.position
         name.pose.position = Point(x=middle.x, y=middle.y, z=middle.z + box.size.z / 2 + _TEXT)
         name.pose.orientation.w = 1.0
-        name.scale.z = _TEXT
+        name.scale.x, name.scale.z = _TEXT / 2, _TEXT  # x: RViz's width of a space
         name.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
         name.text = box.class_name or str(box.class_id)
         out.markers += [cube, name]

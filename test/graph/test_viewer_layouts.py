@@ -1,16 +1,19 @@
-"""Layouts for Foxglove and PlotJuggler: every topic is published, every path leads to a field of its messages."""
+"""Layouts for RViz, Foxglove and PlotJuggler: what they show is published, has a place, and is seen from the right side."""
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 from defusedxml import ElementTree
 from rosbags.interfaces import Nodetype
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.graph.graphs import SIM
 from simjudge.graph.node_interfaces import DIAGNOSTICS, NODES
+from simjudge.graph.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT
 from simjudge.vehicle.car_joints import JOINTS
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -123,3 +126,37 @@ def test_every_curve_of_plotjuggler_is_a_number_that_is_published(name):
         assert int(splitter.get("count")) == len(list(splitter)) == len(splitter.get("sizes").split(";"))
     for tab in root.iter("Tab"):
         assert int(tab.get("containers")) == len(list(tab))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_titles_are_there_for_foxglove_and_for_lichtblick(name):
+    for panel in read_foxglove(name)["configById"].values():
+        assert panel["foxglovePanelTitle"] == panel["lichtblickPanelTitle"]
+
+
+def test_plotjuggler_makes_room_for_series_of_a_running_graph():
+    root = ElementTree.parse(CONFIG / "plotjuggler/sim.xml").getroot()
+    assert root.find("previouslyLoaded_Streamer").get("name") == "ROS2 Topic Subscriber"
+
+
+def read_rviz(layout):
+    return yaml.safe_load((CONFIG / "rviz" / layout.file).read_text())
+
+
+@pytest.mark.parametrize("layout", [CAMERA_LAYOUT, SIM_LAYOUT, OBJECTS_LAYOUT], ids=lambda each: each.file)
+def test_rviz_has_a_place_for_every_panel(layout):
+    made = read_rviz(layout)
+    state = bytes.fromhex(made["Window Geometry"]["QMainWindow State"])
+    images = [each for each in made["Visualization Manager"]["Displays"] if each["Class"].endswith("/Image")]
+    for panel in made["Panels"] + images:
+        assert panel["Name"].encode("utf-16-be") in state, panel["Name"]
+
+
+@pytest.mark.parametrize("layout", [CAMERA_LAYOUT, OBJECTS_LAYOUT], ids=lambda each: each.file)
+def test_rviz_looks_along_an_optical_axis_with_y_pointing_down(layout):
+    view = read_rviz(layout)["Visualization Manager"]["Views"]["Current"]
+    assert view["Class"] == "rviz_default_plugins/Orbit"
+    # RViz keeps Z up: with the eye just below -Z, the picture's upper edge is where the yaw points, which is -Y.
+    assert view["Pitch"] == pytest.approx(-math.pi / 2, abs=0.002)
+    assert view["Pitch"] >= -math.pi / 2 + 0.001, "RViz cuts it there"
+    assert (math.cos(view["Yaw"]), math.sin(view["Yaw"])) == pytest.approx((0, -1), abs=1e-5)

@@ -29,7 +29,8 @@ def test_boxes_are_cubes_with_names():
     assert (name.type, name.text) == (Marker.TEXT_VIEW_FACING, "red cone")
     assert name.pose.position.z > 1.4
     assert other.text == "9"
-    assert len({(each.ns, each.id) for each in markers[2:]}) == 4
+    assert len({(each.ns, each.id) for each in markers}) == 6, "RViz shows an array with a pair twice as an error"
+    assert 0 < name.scale.x < name.scale.z, "RViz's width of a space"
 
 
 def test_an_imu_is_two_arrows_at_its_place():

@@ -119,7 +119,8 @@ def test_markers_say_w1_and_overlap():
         f"{name}: W1 -, overlap 0.000 / 0.000, no overlap" for name in ("all classes", "cone", "post")
     ]
     assert {m.header.frame_id for m in markers} == {"camera"}
-    assert [m.id for m in markers[1:]] == [0, 1, 2]
+    assert [m.id for m in markers] == [-1, 0, 1, 2], "RViz shows an array with a number twice as an error"
+    assert all(0 < m.scale.x < m.scale.z for m in markers[1:]), "RViz's width of a space"
 
 
 def test_one_text_has_all_lines_and_stays_with_the_camera():
@@ -128,6 +129,7 @@ def test_one_text_has_all_lines_and_stays_with_the_camera():
     assert (text.type, text.action) == (text.TEXT_VIEW_FACING, text.ADD)
     assert text.text == "all classes: W1 0.125\ncone: W1 0.250"
     assert (text.header.frame_id, text.header.stamp.sec, text.frame_locked) == ("camera", 0, True)
+    assert 0 < text.scale.x < text.scale.z, "RViz's width of a space"
     assert (text.color.r, text.color.g, text.color.b, text.color.a) == pytest.approx((1.0, 0.0, 0.2, 1.0))
     assert text.pose.position.y < 0, "up, in an optical frame"
     assert text.scale.z > 0

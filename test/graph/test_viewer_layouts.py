@@ -1,4 +1,4 @@
-"""Layouts for RViz, Foxglove and PlotJuggler: what they show is published, has a place, and is seen from the right side."""
+"""Layouts for RViz, Foxglove and PlotJuggler: what they show is published, placed, and seen from the right side."""
 
 import json
 import math

@@ -4,6 +4,7 @@ Light can be traced in two ways: by Mitsuba where it can run, and by the project
 """
 
 import fcntl
+import logging
 import os
 import signal
 import tempfile
@@ -31,6 +32,15 @@ def _join_checkout():
 
 
 _join_checkout()
+
+
+@pytest.fixture(autouse=True)
+def _lines_reach_caplog(monkeypatch):
+    """Where launch's plugin is loaded, every logger that is made later keeps its lines to itself."""
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.startswith("simjudge.") and isinstance(logger, logging.Logger):
+            monkeypatch.setattr(logger, "propagate", True)
+
 
 # A busy machine is no failure: nothing here is judged by how long it takes.
 settings.register_profile("simjudge", deadline=None)

@@ -85,9 +85,12 @@ def test_the_pins_satisfy_pyproject(python):
 def test_what_a_pinned_package_needs_is_pinned_too(groups):
     """On the Python at hand, where the packages are installed and can be asked."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    held = {name for group in groups for name in pins(group, python)}
+    pinned = {name: number for group in groups for name, number in pins(group, python).items()}
+    held = set(pinned)
     for name in sorted(held):
         try:
+            if importlib.metadata.version(name) != pinned[name]:
+                pytest.skip(f"{name} here is not the pinned version, as in a ROS 2 workspace")
             needs = importlib.metadata.requires(name) or []
         except importlib.metadata.PackageNotFoundError:
             pytest.skip(f"{name} of requirements/{groups[-1]}.txt is not installed")

@@ -329,7 +329,7 @@ def _described(hint: Any, *, has_form: bool) -> tuple[type, bool, bool]:
 def _converted(kind: type, value: Any) -> Any:
     """A value as another that means the same, of the kind; TypeError where there is none."""
     if kind is bool:
-        if value is True or value is False or type(value).__name__ == "bool":
+        if value is True or value is False or type(value).__name__ in ("bool", "bool_"):  # NumPy's, of 2 and of 1
             return bool(value)
         raise TypeError
     if kind is Path:

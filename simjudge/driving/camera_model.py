@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -13,6 +13,8 @@ from simjudge.core.errors import UsageError
 from simjudge.sensors.camera.calibration import Calibration
 from simjudge.sensors.camera.lens_construction import lens_from_calibration
 
+# In OpenCV 4, Python's undistortPoints takes no criteria, and this one does.
+_undistort: Any = getattr(cv2, "undistortPointsIter", cv2.undistortPoints)
 _STEPS = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
 """OpenCV inverts a distortion in so many steps, or until a step is that small."""
 _NEAREST = 1e-6
@@ -74,7 +76,7 @@ class OpenCvCameraModel:
         if self._fisheye:
             straight = cv2.fisheye.undistortPoints(flat, matrix, distortion)
         else:
-            straight = cv2.undistortPoints(flat, matrix, distortion, None, None, None, _STEPS)
+            straight = _undistort(flat, matrix, distortion, R=None, P=None, criteria=_STEPS)
         rays = np.concatenate([np.asarray(straight).reshape(-1, 2), np.ones((len(flat), 1))], 1)
         unit: FloatArray = (rays / np.linalg.norm(rays, axis=1, keepdims=True)).reshape(*given.shape[:-1], 3)
         return unit

@@ -151,6 +151,7 @@ def test_messages(drive):
     clouds = ("points", "points/ground_truth", "points/boxes")
     points = {f"{name}/{what}" for name in ("roof", "front") for what in clouds}
     own = {"gyro/data", "accel/data", "imu/data", "gps/fix", "wheels/joint_states"}
+    found = {topic: each for topic, each in found.items() if not topic.endswith("/vision")}  # where vision_msgs is
     assert set(found) == points | {"front/laser"} | own | {f"{topic}/ground_truth" for topic in own}
     cloud = read_cloud(found["roof/points"][0], "here")
     truth = read_cloud(found["roof/points/ground_truth"][0], "here")

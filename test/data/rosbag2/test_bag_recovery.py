@@ -22,7 +22,7 @@ NAMES = ["a.mcap", "a.db3", "a"]
 RECORD = f"""
 import os, resource, signal, sys
 from simjudge.core.errors import SimjudgeError
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[2])!r}]
 from test_bag_recovery import write
 how, out = sys.argv[1:]
 if how == "full":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import subprocess
 import sys
@@ -245,7 +246,8 @@ except SimjudgeError as error:
 @pytest.mark.parametrize(("name", "storage"), TARGETS)
 def test_a_disk_that_really_takes_no_more(tmp_path: Path, name: str, storage: str) -> None:
     command = [sys.executable, "-c", _TOO_SMALL, str(tmp_path / name), storage]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "the disk is full or" in done.stdout.replace("full (or", "full or")
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []

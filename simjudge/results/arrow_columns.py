@@ -6,11 +6,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from simjudge.core.errors import SimjudgeError
+
+_LONGEST = 200
+"""Characters of another library's reason that are shown."""
+
+
+def unreadable_table(path: Path, error: Exception) -> SimjudgeError:
+    """What is said of a file that pyarrow refuses.
+
+    Args:
+        path: the file.
+        error: pyarrow's, which in some versions names the file itself, twice.
+
+    Returns:
+        An error of one line that names the file once.
+    """
+    reason = first_line(error, after=f"'{path}': ")
+    return SimjudgeError(f"{path}: cannot be read as a table ({reason})")
+
+
+def first_line(error: Exception, *, after: str = "") -> str:
+    """The first line of an error, at most 200 characters.
+
+    Args:
+        error: of another library.
+        after: the line is shown from behind the last place where this stands; all of it where it does not.
+    """
+    line = (str(error).splitlines() or [type(error).__name__])[0]
+    return (line.rpartition(after)[2] if after else line)[:_LONGEST]
 
 
 def number_column(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.input_files import check_file, is_file
-from simjudge.results.arrow_columns import column_numbers, number_column, text_column
+from simjudge.results.arrow_columns import column_numbers, first_line, number_column, text_column, unreadable_table
 
 OVERALL = "overall"
 """Key of all classes together."""
@@ -144,7 +144,7 @@ def read_contexts(path: Path) -> ContextTable:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
+        raise unreadable_table(path, error) from error
     try:
         names = table.column_names
         missing = [c for c in (*_TEXT_COLUMNS, *_NUMBER_COLUMNS) if c not in names]
@@ -172,15 +172,6 @@ def _check_numbers(values: Column, name: str, path: Path) -> None:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error, at most 200 characters.
-
-    Args:
-        error: of another library.
-    """
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _cell(value: Any) -> str:

@@ -17,8 +17,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
-from simjudge.results.arrow_columns import column_numbers, number_column
-from simjudge.results.context_table import first_line
+from simjudge.results.arrow_columns import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.result_folder import DRIVES, LINES, WINDOWS, atomic_result, write_json
 
@@ -219,4 +218,4 @@ def _read_table(path: Path, columns: Sequence[str]) -> Mapping[str, FloatArray]:
     except FileNotFoundError as error:
         raise SimjudgeError(f"{path}: is missing; run simjudge compare-drives again") from error
     except (OSError, pa.ArrowException, ValueError) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
+        raise unreadable_table(path, error) from error

@@ -19,8 +19,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.images import RgbImage, encode_png
-from simjudge.results.arrow_columns import column_numbers, number_column
-from simjudge.results.context_table import first_line
+from simjudge.results.arrow_columns import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.result_folder import OBJECTS, PICTURES, SERIES, atomic_result, write_json
 from simjudge.results.series_verdicts import AGAIN, HALVES, SERIES_VERDICTS
@@ -299,7 +298,7 @@ def read_series(path: Path, rows: int) -> list[SeriesPair]:
     except FileNotFoundError as error:
         raise SimjudgeError(f"{path}: is missing; run simjudge objects again") from error
     except (OSError, pa.ArrowException, ValueError) as error:
-        raise SimjudgeError(f"{path}: cannot be read as a table ({first_line(error)})") from error
+        raise unreadable_table(path, error) from error
     if not np.isin(row, np.arange(rows)).all() or (np.diff(row) < 0).any() or not np.isfinite(time).all():
         raise SimjudgeError(f"{path}: does not belong to the rows of {OBJECTS}; run simjudge objects again")
     ends = np.searchsorted(row, np.arange(rows + 1))

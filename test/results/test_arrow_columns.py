@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.results.arrow_columns import column_numbers, number_column, text_column
+from simjudge.results.arrow_columns import column_numbers, number_column, text_column, unreadable_table
 
 NUMBERS = st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), max_size=40)
 
@@ -67,3 +68,17 @@ assert (numba.njit(lambda a, b: np.dot(a, b))(a, a) == scipy.linalg.blas.dgemm(1
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Parquet file size is 0 bytes", "Parquet file size is 0 bytes"),
+        ("Could not read '/a/b c.parquet'. A 'parquet' file?: Source '/a/b c.parquet': 0 bytes\nmore", "0 bytes"),
+        ("", "ValueError"),
+    ],
+)
+def test_a_file_that_pyarrow_refuses_is_named_once(said, shown):
+    """As pyarrow 21 does, which names the file itself, and then again."""
+    error = unreadable_table(Path("/a/b c.parquet"), ValueError(said))
+    assert str(error) == f"/a/b c.parquet: cannot be read as a table ({shown})"

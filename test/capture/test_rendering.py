@@ -213,7 +213,8 @@ def test_bad_requests_are_one_line_and_leave_nothing(place, monkeypatch, capsys,
     (place / "there" / "file").write_text("mine")
     before = bytes_in(place)
     out = [] if "--out" in options else ["--out", "o"]
-    monkeypatch.setattr(sys, "argv", [str(word) for word in command(place, scene, *options, *out)])
+    words = command(place, scene, *options, *out)[len(SIMJUDGE) :]
+    monkeypatch.setattr(sys, "argv", ["simjudge", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr().err

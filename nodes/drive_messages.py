@@ -23,6 +23,7 @@ from simjudge.perception.detector import Detections
 from simjudge.vehicle.vehicle import VehicleState
 
 from .headers import describe_message, message_stamp
+from .markers import erasing_marker
 
 _RED = (0.85, 0.16, 0.1)
 """Colour of cones on the right, RGB, 0 to 1."""
@@ -122,7 +123,7 @@ def cone_markers(header: Header, cones: ConeMap, right_class: int, shape: ConeSh
         right_class: class of the cones on the right, drawn red; others are green.
         shape: radius and height of a cone, metres.
     """
-    out = MarkerArray(markers=[Marker(header=header, ns="cones", id=-1, action=Marker.DELETEALL)])
+    out = MarkerArray(markers=[erasing_marker(header, "cones")])
     rows = zip(cones.position.tolist(), cones.class_id().tolist(), cones.trusted().tolist(), strict=True)
     for number, ((x, y), class_id, trusted) in enumerate(rows):
         marker = Marker(header=header, ns="cones", id=number, type=Marker.CYLINDER, action=Marker.ADD)

@@ -17,6 +17,8 @@ from simjudge.objects.map_agreement import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Ag
 from simjudge.objects.occupancy import OccupancyMap
 from simjudge.objects.sightings import Sightings
 
+from .markers import erasing_marker, set_text_height
+
 _NAN = math.nan
 _SIDES = (("real", ONLY_REAL), ("virtual", ONLY_VIRTUAL))
 _DISTANCE = 1.0
@@ -90,7 +92,7 @@ def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sig
     Returns:
         Boxes and names, real red and virtual cyan; earlier ones go.
     """
-    out = MarkerArray(markers=[Marker(header=head, action=Marker.DELETEALL)])
+    out = MarkerArray(markers=[erasing_marker(head)])
     for (side, rgb), one, what in zip(_SIDES, frames, seen, strict=True):
         width, height = (float(value) for value in one.size[0])
         colour = _colour(rgb)
@@ -104,7 +106,7 @@ def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sig
             text = Marker(header=head, ns=f"{side} names", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
             text.pose.position = _point(box[0], box[1] if side == "real" else box[3], width, height)
             text.pose.orientation.w = 1.0
-            text.scale.x, text.scale.z = _TEXT / 2, _TEXT  # x: RViz's width of a space
+            set_text_height(text, _TEXT)
             text.color, text.text = colour, name
             out.markers.append(text)
     return out

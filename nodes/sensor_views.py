@@ -27,6 +27,7 @@ from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.sensors.sensor_topics import sensor_topics
 
 from .endpoints import create_publisher
+from .markers import erasing_marker, set_text_height
 from .runtime import SimjudgeNode
 
 _ALPHA = 0.35
@@ -123,9 +124,7 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
         colours: RGB, 0-255, by the name of a class; white for a class that is not there.
     """
     header = message.header
-    # RViz takes two markers of an array with one namespace and number for an error, the one that deletes included.
-    gone = [Marker(header=header, ns=ns, id=-1, action=Marker.DELETEALL) for ns in ("boxes", "names")]
-    out = MarkerArray(markers=gone)
+    out = MarkerArray(markers=[erasing_marker(header, namespace) for namespace in ("boxes", "names")])
     for number, box in enumerate(message.boxes):
         red, green, blue = (part / 255 for part in colours.get(box.class_name, (255, 255, 255)))
         cube = Marker(header=header, ns="boxes", id=number, type=Marker.CUBE, action=Marker.ADD, pose=box.pose)
@@ -135,7 +134,7 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
         middle = box.pose.position
         name.pose.position = Point(x=middle.x, y=middle.y, z=middle.z + box.size.z / 2 + _TEXT)
         name.pose.orientation.w = 1.0
-        name.scale.x, name.scale.z = _TEXT / 2, _TEXT  # x: RViz's width of a space
+        set_text_height(name, _TEXT)
         name.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
         name.text = box.class_name or str(box.class_id)
         out.markers += [cube, name]

@@ -22,6 +22,8 @@ from simjudge.core.version import version
 from simjudge.reports.context_overlay import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame
 
+from .markers import erasing_marker, set_text_height
+
 _NAN = math.nan
 _REAL = ("theta", "min_score", "margin")
 _OPTIONAL = ("mask_factor", "block")
@@ -33,8 +35,6 @@ _TEXT_ABOVE = 0.5
 """Metres above the camera at which the one text hangs."""
 _TEXT_HEIGHT = 0.06
 """Height of a line of it, metres."""
-_SPACE = 0.5
-"""Width of a space over the height of a line. RViz takes it from `scale.x`; without it, from a line a metre high."""
 
 
 def summary_message(
@@ -89,13 +89,13 @@ def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
         head: stamp and frame of the message.
         lines: one for each class and one for all.
     """
-    out = MarkerArray(markers=[Marker(header=head, ns="validation", id=-1, action=Marker.DELETEALL)])
+    out = MarkerArray(markers=[erasing_marker(head, "validation")])
     for number, (text, colour) in enumerate(lines):
         marker = Marker(header=head, ns="validation", id=number, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.pose.position.y = -0.4 + 1.4 * _MARKER_HEIGHT * number
         marker.pose.position.z = _MARKER_DISTANCE
-        marker.scale.x, marker.scale.z = _SPACE * _MARKER_HEIGHT, _MARKER_HEIGHT
+        set_text_height(marker, _MARKER_HEIGHT)
         red, green, blue = colour
         marker.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
         marker.text = text
@@ -114,7 +114,7 @@ def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
     text = Marker(header=still, ns="validation", type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, frame_locked=True)
     text.pose.orientation.w = 1.0
     text.pose.position.y = -_TEXT_ABOVE
-    text.scale.x, text.scale.z = _SPACE * _TEXT_HEIGHT, _TEXT_HEIGHT
+    set_text_height(text, _TEXT_HEIGHT)
     red, green, blue = lines[0].colour if lines else (255, 255, 255)
     text.color = ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
     text.text = "\n".join(line.text for line in lines)

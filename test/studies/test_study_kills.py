@@ -148,6 +148,7 @@ def test_ctrl_c_stops_it_with_its_jobs(study_file, tmp_path):
 
 @pytest.fixture
 def cluster(tmp_path):
+    pytest.importorskip("distributed", reason="Dask (the extra `study`) is not installed")
     with dask_processes(tmp_path) as processes:
         yield processes
 
@@ -183,6 +184,7 @@ def test_steps_of_a_worker_that_dies_run_elsewhere_and_a_cluster_may_go_away(stu
 
 
 def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="Dask (the extra `study`) is not installed")
     monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimjudgeError, match=r"--scheduler tcp://127.0.0.1:9: no Dask scheduler answers there"):
         run_steps(

@@ -12,7 +12,7 @@ import numpy as np
 from render import Row, seconds
 
 from simjudge.capture.scanning import LidarCapture
-from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.interfaces import standard_types

@@ -228,7 +228,6 @@ class SimNode(ManagedNode):
         if self._inputs.regulates:
             self._obey()
         self._car.publish_state(self._offset + event.time, event.state)
-        self._sensors.publish_due(self._offset)
 
     def _end_drive(self, referee: Referee, setup: DriveSetup) -> None:
         outcome = referee.outcome()

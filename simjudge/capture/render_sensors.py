@@ -16,7 +16,7 @@ from simjudge.capture.camera_poses import CameraPoses
 from simjudge.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.capture.replay_sensors import MessagesByFrame, SensorReplay, check_along_poses
 from simjudge.capture.scanning import LidarCapture, scripted_motion
-from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, UsageError

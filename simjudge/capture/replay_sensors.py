@@ -17,7 +17,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.capture.scanning import LidarCapture, scripted_motion
-from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr

@@ -3,6 +3,7 @@
 Topics are those of `simjudge.sensors.sensor_topics`; the truth is on TOPIC/ground_truth, of the same type. A lidar has
 the labelled things' boxes on TOPIC/boxes, and where vision_msgs is installed on TOPIC/boxes/vision. Frames are
 NAME_link. A gyroscope and an accelerometer of one place share a message where their readings have the same stamp.
+Sensors of Chrono's own have neither truth nor boxes; their clouds hold x, y, z and intensity.
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.capture.scanning import CapturedScan, ObjectBoxes
-from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.core.arrays import FloatArray
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import BOXES_3D
 from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
+from simjudge.engines.chrono.feed import Reading
 from simjudge.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
 from simjudge.sensors.inertial.position_fields import EncodersSpec
-from simjudge.sensors.inertial.readings import Readings
 from simjudge.sensors.lidar.laser_scan import makes_laser_scans, scan_message
+from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.lidar.point_cloud import point_table, true_point_table
 from simjudge.sensors.sensor_messages import imu_message, joint_message, single_sensor_message
 from simjudge.sensors.sensor_spec import SensorSpec
 from simjudge.sensors.sensor_topics import BOXES, TRUTH, laser_topic, sensor_topics
 
 _SECOND = 1_000_000_000
+_OWN_POINT = np.dtype([(name, "<f4") for name in ("x", "y", "z", "intensity")])
 
 
 class TopicMessage(NamedTuple):
@@ -85,8 +89,13 @@ class SensorMessages:
                 for name, message in self._scan(topic, stamp, readings[0].reading):
                     yield TopicMessage(name, stamp, message)
                 continue
+            if isinstance(readings[0].spec, LidarSpec):
+                yield TopicMessage(topic, stamp, cloud_message(self._find, header, _own_points(readings[0].reading)))
+                continue
             yield TopicMessage(topic, stamp, self._reading(header, readings, truth=False))
-            yield TopicMessage(f"{topic}/{TRUTH}", stamp, self._reading(header, readings, truth=True))
+            # Of Chrono's own sensors no truth is known.
+            if known := [each for each in readings if not isinstance(each.reading, Reading)]:
+                yield TopicMessage(f"{topic}/{TRUTH}", stamp, self._reading(header, known, truth=True))
 
     def _header(self, topic: str, stamp: int) -> Any:
         seconds, nanoseconds = divmod(stamp, _SECOND)
@@ -148,9 +157,17 @@ def _xyz(kind: Any, values: FloatArray) -> Any:
 
 def _values(event: SensorEvent, *, truth: bool) -> FloatArray:
     reading = event.reading
-    assert isinstance(reading, Readings)  # noqa: S101 - scans have messages of their own
+    assert not isinstance(reading, CapturedScan)  # noqa: S101 - scans have messages of their own
+    if isinstance(reading, Reading):
+        return reading.values
     values: FloatArray = (reading.truth if truth else reading.values)[0]
     return values
+
+
+def _own_points(reading: object) -> npt.NDArray[np.void]:
+    """The table of a cloud of Chrono's own lidar: x, y, z, intensity."""
+    assert isinstance(reading, Reading)  # noqa: S101 - other scans were made before
+    return np.asarray(reading.values, np.float32).view(_OWN_POINT)[:, 0]
 
 
 def _variance(spec: SensorSpec, *, truth: bool) -> FloatArray:

@@ -13,7 +13,7 @@ from simjudge.capture.recorded_camera_path import CameraPathOptions
 from simjudge.capture.replay_output import FIXED_FRAME, replay_record_path
 from simjudge.capture.replay_sensors import SensorReplay, SensorTransforms, body_in_scene, recorded_cloud_stamps
 from simjudge.capture.replay_source import ReplayOptions, read_source_poses
-from simjudge.capture.sensor_feed import SensorEvent
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError

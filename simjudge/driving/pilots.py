@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from simjudge.capture.capture import CapturedFrame
 from simjudge.capture.scanning import CapturedScan
 from simjudge.capture.sensor_feed import SensorBatch
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.core.errors import UsageError
 from simjudge.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.driving.driver import Driver
@@ -143,14 +146,21 @@ class LidarPilot:
         """Drive by a scan: see `Pilot.read`."""
         command = None
         for event in batch.events:
-            if event.spec.name == self.spec.name and isinstance(event.reading, CapturedScan):
-                scan = event.reading.scan
-                command = self.driver.drive(ScanPoints(scan.points, scan.time), event.stamp / SECOND, state)
+            if event.spec.name == self.spec.name:
+                command = self.driver.drive(_points_of(event), event.stamp / SECOND, state)
         return command
 
     def see(self, frame: CapturedFrame, stamp: int, state: VehicleState) -> tuple[None, None]:  # noqa: ARG002
         """Nothing: it drives by scans."""
         return None, None
+
+
+def _points_of(scan: SensorEvent) -> ScanPoints:
+    """The points of a lidar's scan; a lidar of Chrono's own fires all beams at once."""
+    if isinstance(scan.reading, CapturedScan):
+        return ScanPoints(scan.reading.scan.points, scan.reading.scan.time)
+    points = scan.reading.values[:, :3]
+    return ScanPoints(points, np.zeros(len(points)))
 
 
 @dataclass(frozen=True)

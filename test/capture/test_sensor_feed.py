@@ -189,7 +189,7 @@ def test_a_gyroscope_and_an_accelerometer_of_one_place_share_a_message():
     ({"body": "vehicle/wheel_front_lef"}, "no body 'vehicle/wheel_front_lef' that moves; is vehicle/wheel_front_left"),
     ({"body": "floor"}, "no body 'floor' that moves"),
     ({"body": "chasis"}, "that moves; there are vehicle, vehicle/wheel_front_left, .*vehicle/wheel_rear_right"),
-    ({"source": "chrono"}, "sensor gyroscope: source chrono: engine default computes it only by simjudge"),
+    ({"source": "chrono"}, "gyroscope: source chrono: only engine chrono has .* is default; take engine chrono"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(changes, words):
     engine = make_engine("default", world(), read_vehicle("art1"), Pose())

@@ -2,13 +2,15 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 
+from simjudge.capture.sensor_feed import SensorBatch
+from simjudge.capture.sensor_readers import SensorEvent
 from simjudge.engines.chrono.feed import Reading
 from simjudge.nodes.runtime import SimjudgeNode, run_node
-from simjudge.nodes.sensor_views import SensorViews
-from simjudge.nodes.sim_sensors import SensorTopics
+from simjudge.nodes.sim_sensors import SimSensors
 from simjudge.sensors.sensor_file import read_sensors
 
 OFFSET = 5_000_000_000
@@ -27,13 +29,16 @@ class SensorSource(SimjudgeNode):
 
     def __init__(self):
         super().__init__()
-        specs = read_sensors("art1")
-        self.topics = SensorTopics(self, specs, SensorViews(self, specs, {}, "odom"))
+        self.sensors = SimSensors(self, SimpleNamespace(name="chrono", scene=SimpleNamespace(class_names={})), "art1")
+        specs = {spec.name: spec for spec in read_sensors("art1")}
+        stamps = [round(each.time * 1e9) for each in READINGS]
+        events = [SensorEvent(t, t, specs[each.sensor], each) for t, each in zip(stamps, READINGS, strict=True)]
+        self.batch = SensorBatch(stamps[-1], tuple(events))
         threading.Thread(target=self.publish_all, daemon=True).start()
 
     def publish_all(self):
         while not self.ended:
-            self.topics.publish(READINGS, OFFSET)
+            self.sensors.publish(self.batch, OFFSET)
             time.sleep(0.2)
 
 

@@ -20,7 +20,7 @@ from simjudge.core.images import ImageError, decode_image  # noqa: E402
 from simjudge.data.rosbag2.box_messages import BoxColumns  # noqa: E402
 from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import camera_info_message, image_message, to_rgb  # noqa: E402
+from simjudge.nodes.image_messages import camera_info_message, flip_rows, image_message, to_rgb  # noqa: E402
 from simjudge.perception.detector import Detections  # noqa: E402
 from simjudge.sensors.camera.calibration_file import read_calibration  # noqa: E402
 
@@ -119,3 +119,13 @@ def test_vision_msgs_say_the_same():
     np.testing.assert_allclose(columns.box, FOUND.box, atol=1e-12)
     assert columns.score == FOUND.score.tolist()
     assert columns.class_id == ["cone", 9]
+
+
+def test_rows_of_chrono_ros_are_turned_over():
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 3, 4), np.uint8)
+    image = Image(width=3, height=4, step=12, encoding="rgba8", data=array("B", pixels[::-1].tobytes()))
+    flip_rows(image)
+    assert np.array_equal(to_rgb(image), pixels[..., :3])
+    damaged = Image(width=3, height=4, step=12, encoding="rgba8", data=array("B", [1, 2, 3]))
+    flip_rows(damaged)
+    assert damaged.data.tolist() == [1, 2, 3]

@@ -13,7 +13,7 @@ from nav_msgs.msg import Path  # noqa: E402
 from sensor_msgs.msg import Imu, MagneticField, NavSatFix, PointCloud2  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.core.errors import SimjudgeError, UsageError  # noqa: E402
+from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.graph.node_interfaces import NODES  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
@@ -70,15 +70,6 @@ def test_readings_reach_ros(graph):
 def test_the_shipped_sensors_have_the_topics_that_are_stated():
     made = set(sensor_topics(read_sensors("art1")).values())
     assert made == {end.topic for end in NODES["sim_node"].publishes if end.when.startswith("with `sensors`")}
-
-
-def test_the_default_engine_has_none_of_chronos_own_and_says_so(tmp_path):
-    path = tmp_path / "sensors.yaml"
-    path.write_text("{a: {kind: gyroscope, rate: 100, source: chrono}}")
-    words = r"engine default has no sensors of Chrono's own; take source: simjudge, or engine:=chrono"
-    with pytest.raises(UsageError, match=words) as caught:
-        SimSensors(None, SimpleNamespace(name="default"), str(path))
-    assert "\n" not in str(caught.value)
 
 
 def test_a_name_is_taken_once():

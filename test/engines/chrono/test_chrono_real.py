@@ -12,6 +12,7 @@ pytest.importorskip("pychrono", reason="PyChrono is not installed")
 pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module", exc_type=ImportError)
 
 from simjudge.capture.exposure import gather_light
+from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.engines.chrono.lenses import SensorRequest
 from simjudge.engines.chrono.other_sensors import EARTH, CarSensors
 from simjudge.engines.chrono.probe import DISTANCE, plate, probe
@@ -209,6 +210,30 @@ def test_sensors_on_a_car_that_turns(request):
     ranges = np.linalg.norm(last.values[:, :3], axis=1)
     rays = last.values[:, :3] / ranges[:, None] @ place.rotation_matrix().T
     assert engine.cast_rays(np.tile(place.position, (len(rays), 1)), rays).distance == pytest.approx(ranges, abs=1e-4)
+
+
+def test_a_feed_hands_over_what_chronos_own_sensors_read():
+    """Each reading once, the same values, at the first step from which on it can be read."""
+    specs = [replace(spec, source="chrono", lag=0.0305) for spec in read_sensors("art1")]
+    car, start = a_car(), Pose.from_euler(-6, -4, yaw=0.7)
+    engine = make_engine("chrono", contract_scene(), car, start)
+    feed, got = SensorFeed(engine, specs, 5), []
+    for now in range(1_000_000, 301_000_000, 1_000_000):
+        engine.step(0.001)
+        feed.observe(now)
+        assert feed.next_time() <= now + 1_000_000
+        batch = feed.take(now)
+        got += [] if batch is None else [(now, each) for each in batch.events]
+    engine.close()
+    engine = make_engine("chrono", contract_scene(), car, start)
+    direct = CarSensors(engine, specs, 5).advance(0.3)
+    engine.close()
+    assert {spec.kind for spec in specs} == {each.kind for each in direct}
+    assert all(each.time <= now < each.time + 1_000_000 for now, each in got)
+    fed = {(each.spec.name, each.stamp): each.reading.values for _, each in got}
+    assert len(fed) == len(got) == len(direct)
+    for each in direct:
+        assert np.array_equal(fed[each.sensor, round(each.time * 1e9)], each.values), each.sensor
 
 
 def test_sensors_on_a_standing_car():

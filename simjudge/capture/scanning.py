@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,11 @@ from simjudge.sensors.lidar.lidar import Lidar
 from simjudge.sensors.lidar.rays import turn_rays
 from simjudge.sensors.lidar.scan import RayHits, Scan, measure
 from simjudge.sensors.reading_filters import FilterStep
+from simjudge.sensors.sensor_spec import CAR
 
+_log = logging.getLogger(__name__)
+_INSIDE = 0.9
+"""Of all beams that meet something: more of them on the car itself, and the lidar probably sits inside it."""
 _FILTERED = 1
 """Ends the seed of a scan's filters, which draw other numbers than its noise."""
 
@@ -94,6 +99,8 @@ class LidarCapture:
         self._reflectance = np.array([*(thing_reflectance(thing) for thing in things), 0.0])
         self._class_id = np.array([*(thing.class_id for thing in things), NO_CLASS], np.int64)
         self._instance = np.array([*(thing.instance for thing in things), NO_INSTANCE], np.int64)
+        self._is_car = np.array([*(thing.name.split("/")[0] == CAR for thing in things), False])
+        self._looked = False
         # Parts of one thing have one frame.
         self._parts: dict[int, list[Thing]] = {}
         for thing in things:
@@ -115,6 +122,7 @@ class LidarCapture:
         """
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)
+        self._look_for_car(hits)
         seed = (self._seed, zlib.crc32(self.lidar.name.encode()), stamp)
         filters = CloudFilters(self._filters, stamp, (*seed, _FILTERED))
         reflected = self._reflected(hits, rays.direction)
@@ -123,6 +131,18 @@ class LidarCapture:
             return None
         class_id, instance = self._class_id[scan.thing], self._instance[scan.thing]
         return CapturedScan(self.lidar, stamp, scan, class_id, instance, self._boxes(scan, sensor, motion))
+
+    def _look_for_car(self, hits: Hits) -> None:
+        """Say so, once, where the first scan meets hardly anything but the car that carries the lidar."""
+        met = hits.thing >= 0
+        if not self._looked and met.any():
+            self._looked = True
+            share = float(self._is_car[hits.thing[met]].mean())
+            if share > _INSIDE:
+                _log.warning(
+                    "sensor %s: %.0f %% of the beams that meet something meet the car itself; mount.position, metres"
+                    " in base_link, may lie inside it", self.lidar.name, 100 * share,
+                )  # fmt: skip
 
     def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
         """The share of each ray's light that comes back: rho |n . d|."""

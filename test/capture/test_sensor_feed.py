@@ -197,3 +197,17 @@ def test_what_cannot_be_is_refused(changes, words):
     with pytest.raises(UsageError, match=words):
         SensorFeed(engine, [replace(spec, **changes)])
     engine.close()
+
+
+@pytest.mark.parametrize(("height", "says"), [(0.1, 1), (0.5, 0)])
+def test_a_lidar_inside_its_car_is_said_once(tmp_path, caplog, height, says):
+    path = tmp_path / "sensors.yaml"
+    mount = f"mount: {{position: [0.15, 0, {height}]}}"
+    path.write_text(f"roof: {{kind: lidar, rate: 10, columns: 90, elevation: [-10, 0], range: [0.01, 30], {mount}}}")
+    engine = make_engine("default", world(), read_vehicle("art1"), Pose())
+    feed = SensorFeed(engine, read_sensors(path))
+    for step in range(1, 201):
+        engine.step(0.002)
+        feed.observe(step * 2_000_000)
+    engine.close()
+    assert len([line for line in caplog.messages if "roof: 100 % of the beams" in line]) == says, caplog.messages

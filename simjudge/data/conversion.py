@@ -85,8 +85,9 @@ def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topi
     if found is None or found.read_clouds is None:
         return False
     writers = [each for each in all_formats() if each.write_clouds is not None]
+    # A recording has room for images too: into another one go its frames, unless a topic of clouds is named.
     return found.read is None or any(
-        to == each.name or (found is not each and out.suffix in each.suffixes) for each in writers
+        found is not each and (to == each.name or out.suffix in each.suffixes) for each in writers
     )
 
 

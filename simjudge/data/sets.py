@@ -155,7 +155,8 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
     if to is None:
         raise UsageError(f"{path}: a folder needs --to {'|'.join(folders)}, a file ends in {', '.join(files)}")
     if to not in folders:
-        raise UsageError(f"--to {to}: no such format; one of {', '.join(folders)}")
+        names = f"one of {', '.join(folders)}; a file ends in {', '.join(files)}"
+        raise UsageError(f"--to {to}: no such format of a folder; {names}")
     return _write(folders[to], frames, path)
 
 

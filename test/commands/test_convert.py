@@ -112,3 +112,11 @@ def test_what_cannot_be(source, tmp_path, out, more, code, message):
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
     assert (tmp_path / "taken.json").read_text() == "mine"
+
+
+def test_a_recording_of_images_is_named_by_its_ending(source, tmp_path):
+    assert run(source, tmp_path / "x.mcap").returncode == 0
+    done = run(tmp_path / "x.mcap", tmp_path / "folder", "--to", "bag")
+    assert done.returncode == 2
+    assert "--to bag: no such format of a folder; one of" in done.stderr
+    assert "a file ends in .json, .mcap, .db3" in " ".join(done.stderr.split())

@@ -21,7 +21,7 @@ from simjudge.core.version import version
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 GROUPS = ("core", "train", "test", "ros", "watch", "sim", "lidar", "study", "gym", "fit", "docs")
 KEYS_OF_ANOTHER_NAME = {"pillow": "pil", "opencv-python-headless": "opencv", "pyyaml": "yaml"}
-WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "pydantic", "zstandard"}
+WITHOUT_A_KEY = {"apsw", "lz4", "mcap", "pyarrow", "pycocotools", "zstandard"}
 
 
 def package_xml(path):

@@ -1,5 +1,7 @@
 """Real wheeled vehicles under a bridge without cameras, held to Chrono's own getters; skipped where there are none."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,33 @@ def test_a_recording_has_what_chronos_getters_say(make, tmp_path):
     assert compared >= 20
     assert angles[0] > 0.05  # both turn left
     assert speeds[0] > 1
+
+
+@pytest.mark.slow
+def test_a_tracked_vehicle_is_where_chrono_says(tmp_path):
+    """An M113 that falls on nothing: pose and speed of its chassis, and no wheels."""
+    file = Path(veh.GetVehicleDataFile("M113/vehicle/M113_Vehicle_SinglePin.json"))
+    if not file.exists():
+        pytest.skip(f"Chrono's data is not there: {file}")
+    m113 = veh.TrackedVehicle(str(file), chrono.ChContactMethod_SMC)
+    start = chrono.ChCoordsysd(chrono.ChVector3d(1, 2, 0.8), chrono.QuatFromAngleZ(YAW))
+    m113.Initialize(start, 2.0)
+    system, inputs, said, out = m113.GetSystem(), veh.DriverInputs(), {}, tmp_path / "drive.mcap"
+    system.SetCollisionSystemType(chrono.ChCollisionSystem.Type_BULLET)
+    with ChronoBridge(system, out=out) as bridge:
+        bridge.vehicle(m113)
+        while bridge.ok(duration=0.1):
+            m113.Synchronize(system.GetChTime(), inputs)
+            m113.Advance(5e-4)
+            bridge.step(5e-4)
+            said[round(system.GetChTime() * 1e9)] = vector(m113.GetPos()), m113.GetSpeed()
+    recording = Recording(out)
+    compared = 0
+    for _, odometry in decoded_messages(recording, {"/vehicle/odometry"}, Losses()):
+        place, speed = said[nanoseconds(odometry.header.stamp)]
+        np.testing.assert_allclose(vector(odometry.pose.pose.position), place, atol=1e-9)
+        assert odometry.twist.twist.linear.x == pytest.approx(speed, abs=1e-9)
+        compared += 1
+    assert compared == 6
+    assert speed > 1
+    assert "/joint_states" not in {topic.name for topic in recording.topics}

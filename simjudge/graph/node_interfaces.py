@@ -190,6 +190,8 @@ _BESIDE_SENSORS = (
              "with a lidar in `sensors`"),
     Endpoint("scan/points/boxes/markers", _MARKERS, RELIABLE, "the boxes as cubes with their classes, for RViz",
              "with a lidar in `sensors`"),
+    Endpoint("scan/points/boxes/vision", _DETECTIONS_3D, RELIABLE, "the boxes again",
+             "with a lidar in `sensors`, where vision_msgs is installed"),
     Endpoint("imu/data/markers", _MARKERS, RELIABLE, "acceleration and turn rate as arrows, for RViz",
              "with an IMU in `sensors`"),
     Endpoint("gps/fix/path", _PATH, RELIABLE, "the fixes in the odometry frame, for RViz", "with a GPS in `sensors`"),

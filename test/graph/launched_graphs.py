@@ -22,7 +22,8 @@ if sys.argv[2:] == ["--show-args"]:
         text = None if each.default_value is None else "".join(part.text for part in each.default_value)
         print(repr((each.name, text, each.description, tuple(each.choices or ()))))
     raise SystemExit
-service = LaunchService()
+# As `ros2 launch` does: launch files may look at the words.
+service = LaunchService(argv=sys.argv[2:])
 given = [tuple(word.split(":=", 1)) for word in sys.argv[2:]]
 service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given)]))
 raise SystemExit(service.run())

@@ -73,7 +73,10 @@ def test_jpeg_is_decoded_as_files_are():
         (CompressedImage(header=header(), format="jpeg", data=array("B", b"\xff\xd8\xff")), "cut off or damaged"),
         (CompressedImage(header=header()), "empty"),
         (Image(header=header(), width=9, height=9, step=27, encoding="rgb8"), "size does not fit its data"),
-        (Image(header=header(), width=9, height=9, step=27, encoding="32FC1"), "'32FC1' is not that of an image"),
+        (
+            Image(header=header(), width=9, height=9, step=36, encoding="32FC1", data=array("B", bytes(9 * 36))),
+            "'32FC1' is not that of an image",
+        ),
     ],
 )
 def test_damage_is_named_with_topic_and_stamp(message, reason):

@@ -106,6 +106,10 @@ def test_killed_at_every_file_operation_it_ends_with_the_same_bytes(study_file, 
     assert operation > 40
 
 
+def needs_dask():
+    pytest.importorskip("distributed", reason="Dask (the extra `study`) is not installed")
+
+
 def start_study(file, out, *options):
     command = ["-m", "simjudge", "study", "run", str(file), "--out", str(out), "--size", "long", *options]
     return start(command, out.with_suffix(".txt"))
@@ -114,6 +118,7 @@ def start_study(file, out, *options):
 @pytest.mark.slow
 @pytest.mark.long
 def test_killed_with_its_jobs_it_goes_on_to_the_same_bytes(study_file, tmp_path):
+    needs_dask()
     file, out = study_file(JUDGED), tmp_path / "out"
     assert start_study(file, out, "--jobs", "1").wait() == 0
     whole = contents(out)
@@ -135,6 +140,7 @@ def test_killed_with_its_jobs_it_goes_on_to_the_same_bytes(study_file, tmp_path)
 @pytest.mark.slow
 @pytest.mark.long
 def test_ctrl_c_stops_it_with_its_jobs(study_file, tmp_path):
+    needs_dask()
     file, out = study_file(JUDGED), tmp_path / "out"
     running = start_study(file, out, "--jobs", "2")
     wait_until(lambda: (out / "logs/judged-0.log").exists() and (out / "logs/judged-1.log").exists(), running)
@@ -148,7 +154,7 @@ def test_ctrl_c_stops_it_with_its_jobs(study_file, tmp_path):
 
 @pytest.fixture
 def cluster(tmp_path):
-    pytest.importorskip("distributed", reason="Dask (the extra `study`) is not installed")
+    needs_dask()
     with dask_processes(tmp_path) as processes:
         yield processes
 
@@ -184,7 +190,7 @@ def test_steps_of_a_worker_that_dies_run_elsewhere_and_a_cluster_may_go_away(stu
 
 
 def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
-    pytest.importorskip("distributed", reason="Dask (the extra `study`) is not installed")
+    needs_dask()
     monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimjudgeError, match=r"--scheduler tcp://127.0.0.1:9: no Dask scheduler answers there"):
         run_steps(
@@ -196,6 +202,8 @@ def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_a_full_disk_is_said_and_nothing_half_written_stays(study_file, tmp_path, jobs):
+    if jobs != "1":
+        needs_dask()
     file, out = study_file(LABELS.replace("parts: 2,", "parts: 2, seed: 1,")), tmp_path / "out"
     write_set(made(3, frames=200), tmp_path / "large.json")
     more = "  more: {split: {source: set.json, to: json}}\n"

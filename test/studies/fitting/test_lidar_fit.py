@@ -100,6 +100,7 @@ def test_points_move_along_their_beams_and_some_are_lost(clean):
 
 @pytest.mark.slow
 def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
+    pytest.importorskip("cma", reason="cma (the extra `fit`) is not installed")
     (tmp_path / "post.yaml").write_text(DETECTOR)
     (tmp_path / "car.yaml").write_text("top: {kind: lidar, rate: 10, rings: {lowest: -24, highest: 2, count: 24},"
                                        " noise: {range: 0.04}}\n")  # fmt: skip

@@ -113,8 +113,8 @@ class GroundTruthNode(SimjudgeNode):
 
     @property
     def pending(self) -> int:
-        """Messages that wait for their names or poses."""
-        return len(self._waiting)
+        """Messages that wait for their names or poses; none once nothing comes any more: `close` labels them."""
+        return 0 if self.draining else len(self._waiting)
 
     def _take(self, message: Any) -> None:
         self._throughput.received += 1

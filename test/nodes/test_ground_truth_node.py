@@ -1,6 +1,7 @@
 """ground_truth_node on real DDS: the labels of `simjudge convert --simulator`, names that come late, losses."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -109,7 +110,15 @@ def test_pictures_wait_for_the_names_of_their_stamp(graph, heard, tmp_path):
     names.publish(String(data=json.dumps({**table, "time_stamp": {"sec": stamp // 10**9, "nanosec": stamp % 10**9}})))
     assert graph.until(lambda: heard), graph.output(process)
     assert boxes(heard[0]) == boxes_by_loop(seen)
-    assert graph.stop(process) == 3, graph.output(process)
+    # One whose names never come is labelled by the last ones when the node ends, and does not keep it from ending.
+    heard.clear()
+    out.publish(picture(stamp + 10**8, numbers, "32SC1"))
+    assert not graph.until(lambda: heard, 1.0)
+    process.send_signal(signal.SIGINT)
+    assert graph.until(lambda: process.poll() is not None, 60.0), graph.output(process)
+    assert process.returncode == 3, graph.output(process)
+    assert graph.until(lambda: heard)
+    assert boxes(heard[0]) == boxes_by_loop(seen)
 
 
 def test_a_number_that_nothing_names_ends_the_node_with_one_line(graph):

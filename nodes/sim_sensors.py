@@ -19,7 +19,7 @@ from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.errors import SimjudgeError
 from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
-from simjudge.graph.node_interfaces import RELIABLE, Endpoint
+from simjudge.graph.node_interfaces import sensor_endpoint
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.sensors.sensor_topics import published_topics
 
@@ -70,7 +70,7 @@ class SimSensors:
 
     def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
         if topic not in self._publishers:
-            self._publishers[topic] = create_publisher(self._node, Endpoint(topic, kind, RELIABLE, "a sensor", ""))
+            self._publishers[topic] = create_publisher(self._node, sensor_endpoint(topic, kind))
         return self._publishers[topic]
 
     def start_feed(self) -> SensorFeed | None:

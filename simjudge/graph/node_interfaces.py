@@ -197,6 +197,20 @@ _BESIDE_SENSORS = (
     Endpoint("gps/fix/path", _PATH, RELIABLE, "the fixes in the odometry frame, for RViz", "with a GPS in `sensors`"),
 )  # fmt: skip
 """Topics of `simjudge.nodes.sim_sensors` and `sensor_views` beside those of the sensors."""
+
+
+def sensor_endpoint(topic: str, message_type: str) -> Endpoint:
+    """A topic of a simulated sensor, under whatever name: as deep as the one of its type that is stated.
+
+    Args:
+        topic: relative name.
+        message_type: of its messages.
+    """
+    stated = (*RIDING_SENSORS, *_BESIDE_SENSORS, *_DESCRIBED_CAR)
+    depth = next((each.depth for each in stated if each.type == message_type), Endpoint._field_defaults["depth"])
+    return Endpoint(topic, message_type, RELIABLE, "a sensor", depth=depth)
+
+
 _SCANS = Endpoint("scan/points", "sensor_msgs/msg/PointCloud2", RELIABLE, "scans")
 _WITH_DRIVES = "with `reference_drives`"
 _OF_LIDARS = "with `sensor` lidar or both"

@@ -15,12 +15,12 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.graph.node_interfaces import NODES  # noqa: E402
+from simjudge.graph.node_interfaces import NODES, sensor_endpoint  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 from simjudge.sensors.sensor_file import read_sensors  # noqa: E402
-from simjudge.sensors.sensor_topics import sensor_topics  # noqa: E402
+from simjudge.sensors.sensor_topics import published_topics, sensor_topics  # noqa: E402
 
 SENSORS = {spec.name: spec for spec in read_sensors("art1")}
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}
@@ -70,6 +70,15 @@ def test_readings_reach_ros(graph):
 def test_the_shipped_sensors_have_the_topics_that_are_stated():
     made = set(sensor_topics(read_sensors("art1")).values())
     assert made == {end.topic for end in NODES["sim_node"].publishes if end.when.startswith("with `sensors`")}
+
+
+def test_topics_of_any_name_are_as_deep_as_those_that_are_stated():
+    stated = {end.topic: end.depth for end in NODES["sim_node"].publishes if "`sensors`" in end.when}
+    assert {"imu/data", "imu/mag", "gps/fix", "scan/points"} <= set(stated)
+    for topic, kind in published_topics(read_sensors("art1")).items():
+        name = topic.removesuffix("/ground_truth")
+        assert sensor_endpoint(topic, kind).depth == stated[name], topic
+    assert sensor_endpoint("left/imu", "sensor_msgs/msg/Imu").depth == 200
 
 
 def test_a_name_is_taken_once():

@@ -21,7 +21,7 @@ from simjudge.bridge.live_record import BridgeSetup
 from simjudge.capture.lock_step import MotionSample
 from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.capture.sensor_record import SensorMessages
-from simjudge.graph.node_interfaces import CHRONO_BRIDGE, RELIABLE, Endpoint
+from simjudge.graph.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
 from simjudge.sensors.sensor_topics import published_topics
 from simjudge.vehicle.car_joints import JointAngles
 from simjudge.vehicle.vehicle import Command
@@ -129,7 +129,7 @@ class BridgeTopics(SimjudgeNode):
 
     def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
         if topic not in self._sensor_publishers:
-            self._sensor_publishers[topic] = create_publisher(self, Endpoint(topic, kind, RELIABLE, "a sensor", ""))
+            self._sensor_publishers[topic] = create_publisher(self, sensor_endpoint(topic, kind))
         return self._sensor_publishers[topic]
 
 

@@ -136,7 +136,15 @@ def test_titles_are_there_for_foxglove_and_for_lichtblick(name):
 
 def test_plotjuggler_makes_room_for_series_of_a_running_graph():
     root = ElementTree.parse(CONFIG / "plotjuggler/sim.xml").getroot()
-    assert root.find("previouslyLoaded_Streamer").get("name") == "ROS2 Topic Subscriber"
+    streamer = root.find("previouslyLoaded_Streamer").get("name")
+    assert streamer == "ROS2 Topic Subscriber"
+    (settings,) = (each for each in root.iter("plugin") if each.get("ID") == streamer)
+    chosen = settings.find("selected_topics").get("value").split(";")
+    curves = [each.get("name") for each in root.iter("curve")]
+    assert set(chosen) == {max((each for each in TYPES if name.startswith(f"{each}/")), key=len) for name in curves}
+    # PlotJuggler reads a setting that is missing as false or 0.
+    assert {"use_header_stamp", "discard_large_arrays", "max_array_size", "boolean_strings_to_number",
+            "remove_suffix_from_strings"} < {each.tag for each in settings}  # fmt: skip
 
 
 def read_rviz(layout):

@@ -12,7 +12,9 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.core.files import output_path
+from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
+from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import RecordSettings
 
@@ -53,7 +55,10 @@ class RecordNode(SimjudgeNode):
         self._refused: set[str] = set()
         self._count = self._lost = 0
         self._taken: set[str] = set()
-        self._recording: LiveRecording | None = LiveRecording(Path(self.settings["out"]), self.settings["storage"])
+        out = output_path(Path(self.settings["out"]))
+        for line in describe_unfinished(out.parent):
+            self.get_logger().info(line)
+        self._recording: LiveRecording | None = open_recording(out, self.settings["storage"])
         self.diagnostics.add_task("recording", self._report)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_SCAN_PERIOD, self._look, clock=steady)

@@ -254,7 +254,7 @@ DETECT = Graph(
     "detect",
     "images from a camera or a recording, and a detector on them",
     (
-        *_MODEL, _BAG, Argument("out", "", "Folder to record images, labels and detections into."),
+        *_MODEL, _BAG, Argument("out", "", "Recording of images, labels and detections: x.mcap, x.db3, or a folder."),
         Argument("record", "both", "Images of a camera to record, with out: raw, compressed, or both.",
                  ("both", "raw", "compressed")),
         *_PLAY, _EVERY, Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA,

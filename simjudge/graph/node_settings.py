@@ -286,13 +286,13 @@ class PlaySettings(Settings):
 class RecordSettings(StageSettings):
     """The settings of record_node."""
 
-    out: str = setting(help="Folder of the recording, which must not exist yet.")
+    out: str = setting(help="The recording, which must not exist yet: x.mcap or x.db3, any other name for a folder.")
     topics: tuple[str, ...] = setting((), "Topics to record, from when on they exist.")
     pattern: str | None = setting(
         None, "Regular expression; topics whose full name matches are recorded too, e.g. /camera/.*"
     )
     exclude: str | None = setting(None, "Regular expression; topics that match `pattern` and this one are left out.")
-    storage: str = setting("mcap", "Storage of the recording.", choices=("mcap", "sqlite3"))
+    storage: str = setting("mcap", "Storage of a folder.", choices=("mcap", "sqlite3"))
     depth: int = setting(
         100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
     )

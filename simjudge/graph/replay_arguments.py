@@ -31,7 +31,7 @@ ARGUMENTS = (
              " recording has no images.", ("auto", *TRIGGERS)),
     *arguments_of(REPLAY_ROWS[2:]),
     Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", _YES_NO),
-    Argument("out", "", "Folder to record the simulated camera into."),
+    Argument("out", "", "Recording of the simulated camera: x.mcap, x.db3, or a folder."),
     Argument("record", "raw", "Images to record, with out: raw, compressed, or both.", ("raw", "compressed", "both")),
     *arguments_of(chosen(PlaySettings, ("rate",))),
     Argument("every_frame", "auto", "Replay every image in order; auto: with a bag.", _AUTO_EVERY),

@@ -44,7 +44,8 @@ ARGUMENTS = (
     Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
              f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
     *arguments_of(WORLD_ROWS, scene="lab", camera="reference", patience="60.0"),
-    Argument("out", "", "Folder to record the drive into: images, labels, detections, odometry, tf, input, sensors."),
+    Argument("out", "", "Recording of the drive, x.mcap, x.db3 or a folder: images, labels, detections, odometry, tf,"
+             " input, sensors."),
     Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
              ("raw", "compressed", "both")),
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),

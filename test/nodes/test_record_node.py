@@ -15,7 +15,9 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from simjudge.data.rosbag2.recording import Recording  # noqa: E402
+from simjudge.data.rosbag2.recovery import recover  # noqa: E402
 from simjudge.data.rosbag2.storage import format_seconds  # noqa: E402
+from simjudge.data.rosbag2.unfinished import find_unfinished  # noqa: E402
 
 
 def publish(graph, topic, count, profile=10, rest=0.02):
@@ -54,6 +56,31 @@ def test_a_signal_closes_the_recording(graph, tmp_path, number, storage):
     assert texts == [f"/note {i}" for i in range(25)]
     assert times == sorted(times)
     assert abs(times[-1] / 1e9 - time.time()) < 120, format_seconds(times[-1])
+
+
+@pytest.mark.parametrize("name", ["drive.mcap", "drive.db3"])
+def test_a_recording_is_one_file_where_its_name_says_so(graph, tmp_path, name):
+    """Killed, it leaves what was written a second before, and the next recorder names that."""
+    out = tmp_path / name
+    recorder = graph.start("record_node", out=out, topics=["/note"])
+    publisher = publish(graph, "/note", 10)
+    graph.until(lambda: False, 2.5)
+    assert not out.exists(), "it gets its name when it is whole"
+    recorder.kill()
+    recorder.wait()
+    assert graph.until(lambda: publisher.get_subscription_count() == 0, 60)
+    (left,) = find_unfinished(tmp_path)
+    recovered = recover(left).path
+    assert [bytes(m.data)[8:].rstrip(b"\0") for m in Recording(recovered).messages({"/note"})] == [
+        f"/note {i}".encode() for i in range(10)
+    ]
+    recorder = graph.start("record_node", out=out, topics=["/more"])
+    publish(graph, "/more", 5)
+    assert graph.stop(recorder) == 0
+    assert f"note: {left} holds" in graph.output(recorder)
+    assert out.is_file()
+    assert {topic: len(held) for topic, held in content(out).items()} == {"/more": 5}
+    assert find_unfinished(tmp_path) == [left]
 
 
 def test_killed_it_leaves_what_was_written_a_second_before(graph, tmp_path):
@@ -102,6 +129,7 @@ def test_a_latched_message_of_long_ago_is_recorded_with_its_qos(graph, tmp_path)
         ({"out": "HERE", "pattern": ".*"}, "exists already"),
         ({"out": "OUT", "pattern": ".*", "storage": "paper"}, "must be one of mcap, sqlite3, not 'paper'"),
         ({"out": "/proc/none/out", "pattern": ".*"}, "/proc/none/out: cannot be written to"),
+        ({"out": "/proc/none/out.mcap", "pattern": ".*"}, "/proc/none/out.mcap: cannot be written to"),
     ],
 )
 def test_refusals_are_one_line(graph, tmp_path, parameters, said):

@@ -14,7 +14,8 @@ from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import disk_trouble, output_path
-from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter, CheckedWriter, StorageName
+from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedMcapWriter, CheckedWriter, StorageName
+from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 
 class LiveRecording:
@@ -109,6 +110,63 @@ class LiveRecording:
         except (OSError, sqlite3.Error, WriterError) as error:
             self.trouble = write_trouble(error)
             raise SimjudgeError(f"{self.path}: {self.trouble}; what was written so far can be read") from error
+
+
+class LiveFile(LiveRecording):
+    """A recording that is one file, x.mcap or x.db3. It gets its name when it is closed; see `UnfinishedRecording`."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Create the storage file, beside its name.
+
+        Args:
+            path: ends in .mcap or .db3.
+
+        Raises:
+            SimjudgeError: the file exists, or cannot be made.
+        """
+        path = output_path(Path(path))
+        try:
+            self._place = UnfinishedRecording(path)
+        except OSError as error:
+            raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
+        try:
+            super().__init__(self._place.folder, STORAGE_OF_SUFFIX[path.suffix])
+        except BaseException:
+            self._place.__exit__(None, None, None)
+            raise
+        self.path = path
+
+    def close(self) -> None:
+        """Write the index, and give the file its name.
+
+        Raises:
+            SimjudgeError: the disk is full, or something of that name is there by now. What was recorded is kept under
+                a name that the error says.
+        """
+        try:
+            super().close()
+            self._place.finish()
+        except (SimjudgeError, OSError) as error:
+            self.abort()
+            kept = self._place.keep()
+            what = f"kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it" if kept else "lost"
+            said = f"{self.path}: {self.trouble}" if self.trouble else str(error)
+            raise SimjudgeError(f"{said}; what was recorded is {what}") from error
+        finally:
+            self._place.__exit__(None, None, None)
+
+
+def open_recording(path: str | Path, storage: StorageName = "mcap") -> LiveRecording:
+    """Create a recording for messages as they come.
+
+    Args:
+        path: x.mcap or x.db3 for one file, any other name for a rosbag2 folder.
+        storage: of a folder.
+
+    Raises:
+        SimjudgeError: something is there already, or it cannot be made.
+    """
+    return LiveFile(path) if Path(path).suffix in STORAGE_OF_SUFFIX else LiveRecording(path, storage)
 
 
 def write_trouble(error: Exception) -> str:

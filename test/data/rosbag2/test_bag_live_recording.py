@@ -5,14 +5,15 @@ from rosbags.highlevel import AnyReader
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recovery import recover
 
 STRING = "std_msgs/msg/String"
 
 
 def opened(path, storage="mcap"):
-    recording = LiveRecording(path, storage)
+    recording = open_recording(path, storage)
     text, _ = standard_types().generate_msgdef(STRING, ros_version=2)
     recording.add_topic("/note", STRING, (text, standard_types().hash_rihs01(STRING)), [])
     return recording
@@ -71,3 +72,39 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
     with pytest.raises(SimjudgeError, match="the disk is full"):
         recording.write("/note", 1, note("x"))
     recording.abort()
+
+
+@pytest.mark.parametrize("name", ["r.mcap", "r.db3"])
+def test_one_file_gets_its_name_when_it_is_whole(tmp_path, name):
+    recording = opened(tmp_path / name)
+    recording.write("/note", 10**18, note("x"))
+    assert not (tmp_path / name).exists()
+    recording.close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert [bytes(m.data) for m in Recording(tmp_path / name).messages({"/note"})] == [note("x")]
+    with pytest.raises(SimjudgeError, match="exists already"):
+        opened(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["r.mcap", "r.db3"])
+@pytest.mark.parametrize("trouble", ["full", "taken"])
+def test_one_file_that_cannot_get_its_name_is_kept_under_another(tmp_path, monkeypatch, name, trouble):
+    recording = opened(tmp_path / name)
+    for index in range(10):
+        recording.write("/note", 10**18 + index, note(f"n{index}"))
+    recording.flush()
+
+    def full(*_args):
+        raise OSError(28, "No space left on device")
+
+    if trouble == "full":
+        monkeypatch.setattr(recording._writer, "close", full)
+    else:
+        (tmp_path / name).write_text("mine")
+    kept = tmp_path / f"r.unfinished{name[1:]}"
+    said = "the disk is full" if trouble == "full" else "exists already"
+    with pytest.raises(SimjudgeError, match=f"{said}.*; what was recorded is kept in {kept}: 'simjudge recover"):
+        recording.close()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    found = recover(kept)
+    assert [bytes(m.data) for m in Recording(found.path).messages({"/note"})] == [note(f"n{i}") for i in range(10)]

@@ -28,6 +28,7 @@ class Graph:
             "ROS_LOG_DIR": str(folder / "ros_log"),
         }
         self.processes = []
+        self._clients = {}
         self._context = self._node = self._executor = None
 
     def start(self, module, *arguments, environment=None, **parameters):
@@ -103,7 +104,8 @@ class Graph:
         return True
 
     def call(self, kind, name, request):
-        client = self.node.create_client(kind, name)
+        # One client a service: once it has had an answer, no later one is lost.
+        client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
         assert self.until(client.service_is_ready), f"no service {name}"
         # A service can be ready before it has found the client's end for answers: then the first answer is lost.
         for _ in range(3):

@@ -167,7 +167,7 @@ def _values(event: SensorEvent, *, truth: bool) -> FloatArray:
 def _own_points(reading: object) -> npt.NDArray[np.void]:
     """The table of a cloud of Chrono's own lidar: x, y, z, intensity."""
     assert isinstance(reading, Reading)  # noqa: S101 - other scans were made before
-    return np.asarray(reading.values, np.float32).view(_OWN_POINT)[:, 0]
+    return np.ascontiguousarray(reading.values, np.float32).view(_OWN_POINT)[:, 0]
 
 
 def _variance(spec: SensorSpec, *, truth: bool) -> FloatArray:

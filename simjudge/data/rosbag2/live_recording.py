@@ -132,7 +132,7 @@ class LiveFile(LiveRecording):
         try:
             super().__init__(self._place.folder, STORAGE_OF_SUFFIX[path.suffix])
         except BaseException:
-            self._place.__exit__(None, None, None)
+            self._place.remove()
             raise
         self.path = path
 
@@ -153,7 +153,7 @@ class LiveFile(LiveRecording):
             said = f"{self.path}: {self.trouble}" if self.trouble else str(error)
             raise SimjudgeError(f"{said}; what was recorded is {what}") from error
         finally:
-            self._place.__exit__(None, None, None)
+            self._place.remove()
 
 
 def open_recording(path: str | Path, storage: StorageName = "mcap") -> LiveRecording:

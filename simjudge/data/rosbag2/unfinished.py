@@ -55,6 +55,10 @@ class UnfinishedRecording:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        """Remove the place."""
+        self.remove()
+
+    def remove(self) -> None:
         """Remove the place; a recording that is still in it is gone."""
         shutil.rmtree(self._near, ignore_errors=True)
         os.close(self._lock)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.verdicts import GAPS, TOO_FEW
+from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_metrics import METRICS
@@ -47,7 +47,7 @@ def count_verdicts(
         verdicts = {each.metric: each.certainty.verdict for each in result.results}
         found.update(verdicts.items())
         found[_ALL, "gap"] += any(verdict in GAPS for verdict in verdicts.values())
-        found[_ALL, TOO_FEW] += all(verdict == TOO_FEW for verdict in verdicts.values())
+        found[_ALL, Verdict.TOO_FEW] += all(verdict == Verdict.TOO_FEW for verdict in verdicts.values())
     return found
 
 
@@ -68,7 +68,7 @@ def main() -> None:
             continue
         found = count_verdicts(real, sim, count, given.tries, settings)
         shares = [sum(found[metric, verdict] for verdict in GAPS) for metric in METRICS]
-        row = [*shares, found[_ALL, "gap"], found[_ALL, TOO_FEW]]
+        row = [*shares, found[_ALL, "gap"], found[_ALL, Verdict.TOO_FEW]]
         print(f"| {count} | " + " | ".join(f"{100 * each / given.tries:.1f} %" for each in row) + " |", flush=True)
 
 

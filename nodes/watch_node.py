@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import CompressedImage
 
-from simjudge.context.verdicts import verdict_words
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import WatchSettings
 from simjudge.reports.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
 from simjudge.reports.watch_screen import Boxes, ClassState, Screen, ScreenTarget
+from simjudge.results.verdict_words import verdict_words
 
 from .endpoints import declared_subscription
 from .headers import message_stamp

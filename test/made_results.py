@@ -82,7 +82,7 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
     inside = {"a": sum(r["in_overlap"] for r in a), "b": sum(r["in_overlap"] for r in b)}
     mean = float(np.mean(w1)) if w1 else None
     out: dict[str, object] = {"n_a": len(a), "n_b": len(b), "compared": len(w1)}
-    out["verdict"] = verdict if w1 else "no overlap"
+    out["verdict"] = verdict if w1 else "no_overlap"
     out |= {"mean_w1": mean, "median_w1": _of(np.median, w1), "max_w1": _of(np.max, w1), "weighted_w1": mean}
     levels = ("0.05", "0.25", "0.5", "0.75", "0.95")
     out["w1_quantiles"] = {q: _of(lambda v, q=q: np.quantile(v, float(q)), w1) for q in levels}

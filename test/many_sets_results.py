@@ -26,12 +26,12 @@ def made_entry(a: str, b: str, net: str, key: str, *, paired: bool) -> dict:
         "p_value": 0.001 if gap else 0.4, "p_adjusted": 0.001 if gap else 0.4, "p_study": 0.01 if gap else 1.0,
         "margin": 0.05, "permutations": 999, "bootstrap": 200, "units_a": 10, "units_b": 10, "verdict_reason": "",
         "detectable_w1": 0.06,
-        "verdict": "large gap" if gap else "cannot tell", "verdict_study": "large gap" if gap else "cannot tell",
+        "verdict": "large_gap" if gap else "cannot_tell", "verdict_study": "large_gap" if gap else "cannot_tell",
     }  # fmt: skip
     if a == "hall" and b == "lab_sim" and key == "2":
         entry |= dict.fromkeys(("mean_w1", "relative_w1", "floor_mean", "excess_low", "excess_high", "p_value",
                                 "detectable_w1"))  # fmt: skip
-        entry |= {"p_adjusted": None, "p_study": None, "verdict": "no overlap", "verdict_study": "no overlap"}
+        entry |= {"p_adjusted": None, "p_study": None, "verdict": "no_overlap", "verdict_study": "no_overlap"}
         entry |= {"compared": 0, "overlap_a": 0.0, "n_overlap_a": 0, "overlap_b": 0.0, "n_overlap_b": 0}
     if paired:
         entry |= {"pointwise_pairs": 7, "pointwise_mean_difference": round(2 * w1, 6)}

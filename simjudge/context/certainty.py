@@ -22,20 +22,7 @@ import numpy as np
 from simjudge.context.multiple_tests import holm
 from simjudge.context.resampling import ResampledW1
 from simjudge.context.sample_size import NO_UNITS, SampleSize
-from simjudge.context.verdicts import (
-    FEW_PERMUTATIONS,
-    FEW_RELABELLINGS,
-    FEW_UNITS,
-    FEWEST_UNITS,
-    MARGIN,
-    NEVER_PREDICTED,
-    NO_OVERLAP,
-    NOT_TESTED,
-    SHORT_RECORDING,
-    SIGNIFICANCE,
-    TOO_FEW,
-    verdict_by_margin,
-)
+from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
 from simjudge.core.display import ShortRepr
 
 POWER_QUANTILE = 0.8416
@@ -73,8 +60,8 @@ class Certainty:
         permutations, bootstrap: how many were made.
         units_a, units_b: sampling units that hold the class; 0 where nothing was tried.
         margin: difference of performance from which a gap matters.
-        verdict: one of `simjudge.context.verdicts.VERDICTS`.
-        verdict_reason: one of `simjudge.context.verdicts.REASONS`: why there is too little to tell.
+        verdict: what this says.
+        verdict_reason: why there is too little to tell.
     """
 
     floor_mean: float | None = None
@@ -90,8 +77,8 @@ class Certainty:
     units_a: int = 0
     units_b: int = 0
     margin: float = MARGIN
-    verdict: str = NOT_TESTED
-    verdict_reason: str = ""
+    verdict: Verdict = Verdict.NOT_TESTED
+    verdict_reason: Reason = Reason.NONE
 
 
 def estimate_certainty(
@@ -129,41 +116,42 @@ def estimate_certainty(
     ], together
 
 
-def _lacking(size: SampleSize) -> str:
+def _lacking(size: SampleSize) -> Reason:
     """What no number of permutations would mend."""
     if not size.predicted:
-        return NEVER_PREDICTED
+        return Reason.NEVER_PREDICTED
     if min(size.units_a, size.units_b) < FEWEST_UNITS:
-        return FEW_UNITS
-    return SHORT_RECORDING if size.short else ""
+        return Reason.FEW_UNITS
+    return Reason.SHORT_RECORDING if size.short else Reason.NONE
 
 
-def _reason(evidence: Evidence, certainty: Certainty, classes: int) -> str:
+def _reason(evidence: Evidence, certainty: Certainty, classes: int) -> Reason:
     """Why a class could not be called a gap however large its difference; empty where it could."""
     lacking = _lacking(evidence.size)
     if lacking:
         return lacking
     if classes * evidence.size.smallest_p > SIGNIFICANCE:
-        return FEW_RELABELLINGS
-    return FEW_PERMUTATIONS if classes / (1 + certainty.permutations) > SIGNIFICANCE else ""
+        return Reason.FEW_RELABELLINGS
+    return Reason.FEW_PERMUTATIONS if classes / (1 + certainty.permutations) > SIGNIFICANCE else Reason.NONE
 
 
-def _judged(certainty: Certainty, reason: str, p: float | None, margin: float) -> Certainty:
+def _judged(certainty: Certainty, reason: Reason, p: float | None, margin: float) -> Certainty:
     if certainty.p_value is not None:
         certainty = replace(certainty, margin=margin)
     low, high = certainty.excess_low, certainty.excess_high
-    if certainty.verdict == NO_OVERLAP or certainty.p_value is None or low is None or high is None:
+    if certainty.verdict == Verdict.NO_OVERLAP or certainty.p_value is None or low is None or high is None:
         # Whatever was not tried: no verdict. p alone says nothing about how large a gap is.
         return replace(certainty, p_adjusted=p)
     if reason or p is None:
-        return replace(certainty, detectable_w1=None, verdict=TOO_FEW, verdict_reason=reason or FEW_RELABELLINGS)
+        why = reason or Reason.FEW_RELABELLINGS
+        return replace(certainty, detectable_w1=None, verdict=Verdict.TOO_FEW, verdict_reason=why)
     return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, margin))
 
 
 def _estimate(evidence: Evidence, classes: int) -> Certainty:
     """The numbers of one class among several, without a verdict."""
     resampled, w1, size = evidence.resampled, evidence.mean_w1, evidence.size
-    sure = Certainty(verdict=NOT_TESTED if w1 is not None else NO_OVERLAP)
+    sure = Certainty(verdict=Verdict.NOT_TESTED if w1 is not None else Verdict.NO_OVERLAP)
     if w1 is None or resampled is None:
         return sure
     relabelled, reweighted = resampled.label_means(), resampled.weight_means()[1:]

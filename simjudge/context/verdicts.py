@@ -1,17 +1,35 @@
-"""The verdicts of a comparison, as results and messages spell them, and the numbers that decide between them."""
+"""The verdicts of a comparison as codes, and the numbers that decide between them."""
 
 from __future__ import annotations
 
-LARGE_GAP = "large gap"
-GAP = "gap"
-SMALL_GAP = "small gap"
-PREDICTS = "predicts within margin"
-CANNOT_TELL = "cannot tell"
-TOO_FEW = "too few"
-NO_OVERLAP = "no overlap"
-NOT_TESTED = "not tested"
-VERDICTS = (LARGE_GAP, GAP, SMALL_GAP, PREDICTS, CANNOT_TELL, TOO_FEW, NO_OVERLAP, NOT_TESTED)
-GAPS = (LARGE_GAP, GAP, SMALL_GAP)
+from simjudge.core.string_enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a comparison says. Files and messages hold these codes; `simjudge.results.verdict_words` has the words."""
+
+    LARGE_GAP = "large_gap"
+    GAP = "gap"
+    SMALL_GAP = "small_gap"
+    PREDICTS = "predicts"
+    CANNOT_TELL = "cannot_tell"
+    TOO_FEW = "too_few"
+    NO_OVERLAP = "no_overlap"
+    NOT_TESTED = "not_tested"
+
+
+class Reason(StrEnum):
+    """Why there is too little to tell."""
+
+    NONE = ""
+    FEW_UNITS = "few_units"
+    SHORT_RECORDING = "short_recording"
+    FEW_RELABELLINGS = "few_relabellings"
+    FEW_PERMUTATIONS = "few_permutations"
+    NEVER_PREDICTED = "never_predicted"
+
+
+GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
 """The verdicts by which the sets differ."""
 
 SIGNIFICANCE = 0.05
@@ -21,16 +39,8 @@ MARGIN = 0.05
 FEWEST_UNITS = 5
 """Sampling units (frames) of each side that must hold a class before it is judged."""
 
-FEW_UNITS = "few units"
-FEW_RELABELLINGS = "few relabellings"
-SHORT_RECORDING = "short recording"
-FEW_PERMUTATIONS = "few permutations"
-NEVER_PREDICTED = "never predicted"
-REASONS = ("", FEW_UNITS, SHORT_RECORDING, FEW_RELABELLINGS, FEW_PERMUTATIONS, NEVER_PREDICTED)
-"""Why there is too little to tell; empty with every other verdict."""
 
-
-def verdict_by_margin(p: float, low: float, high: float, margin: float) -> str:
+def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdict:
     """The verdict where enough was compared.
 
     Args:
@@ -42,20 +52,7 @@ def verdict_by_margin(p: float, low: float, high: float, margin: float) -> str:
         One of LARGE_GAP, GAP, SMALL_GAP, PREDICTS and CANNOT_TELL.
     """
     if p > SIGNIFICANCE:
-        return PREDICTS if high < margin else CANNOT_TELL
+        return Verdict.PREDICTS if high < margin else Verdict.CANNOT_TELL
     if high < margin:
-        return SMALL_GAP
-    return LARGE_GAP if low >= margin else GAP
-
-
-def verdict_words(verdict: str, margin: float) -> str:
-    """A verdict as a person reads it, with the margin where it speaks of one.
-
-    Args:
-        verdict: one of VERDICTS.
-        margin: difference of performance from which a gap matters.
-
-    Returns:
-        Such as "predicts within 0.05".
-    """
-    return f"predicts within {margin:g}" if verdict == PREDICTS else verdict
+        return Verdict.SMALL_GAP
+    return Verdict.LARGE_GAP if low >= margin else Verdict.GAP

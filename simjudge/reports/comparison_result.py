@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simjudge.context.verdicts import verdict_words
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -25,6 +24,7 @@ from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.results.result_folder import SETS, SWEEP, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
 from simjudge.results.saved_result import load_result as read_result
+from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import Comparison, Source, compare_sets
 from simjudge.studies.join_cluster import join_runner
@@ -149,7 +149,7 @@ class ComparisonResult(ShownResult):
 
     @property
     def verdict(self) -> str:
-        """The verdict over all classes together, one of `simjudge.context.verdicts.VERDICTS`."""
+        """The verdict over all classes together, a code: see `simjudge.context.verdicts.Verdict`."""
         return str(self.content["overall"]["verdict"])
 
     @property

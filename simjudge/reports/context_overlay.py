@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.verdicts import NOT_TESTED, verdict_words
+from simjudge.context.verdicts import Verdict
 from simjudge.core.box_drawing import Colour, draw_boxes, draw_lines
 from simjudge.core.images import RgbImage
 from simjudge.reports.palette import verdict_colour
+from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.live.judge import JudgedFrame
 
 LARGEST_W1 = 0.5
@@ -108,7 +109,7 @@ def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryL
 def _summary_line(name: str, entry: Mapping[str, Any]) -> SummaryLine:
     w1, verdict = entry["mean_w1"], entry["verdict"]
     text = f"{name}: W1 {_number(w1)}, overlap {_number(entry['overlap_a'])} / {_number(entry['overlap_b'])}"
-    if verdict == NOT_TESTED:
+    if verdict == Verdict.NOT_TESTED:
         return SummaryLine(text, w1_colour(math.nan if w1 is None else w1))
     return SummaryLine(f"{text}, {verdict_words(verdict, entry['margin'])}", verdict_colour(verdict))
 

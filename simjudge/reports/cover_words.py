@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.cover.cover_result import CoverResult
 from simjudge.studies.cover.newly_covered import NewlyCovered
 
@@ -32,12 +33,13 @@ def cover_sentences(found: CoverResult) -> list[str]:
 def _judged(newly: NewlyCovered) -> str:
     """W1 on the newly covered contexts, beside what chance gives."""
     sure = newly.certainty
+    verdict = verdict_words(sure.verdict, sure.margin)
     if newly.mean_w1 is None or sure.floor_mean is None:
-        return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {sure.verdict}"
+        return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {verdict}"
     interval = "" if sure.excess_low is None else f", excess {sure.excess_low:.3f} to {sure.excess_high:.3f}"
     return (
         f"W1 on the {newly.contexts} newly covered contexts is {newly.mean_w1:.3f}, by chance {sure.floor_mean:.3f}"
-        f"{interval}: {sure.verdict}"
+        f"{interval}: {verdict}"
     )
 
 

@@ -526,7 +526,7 @@ def classes_tested(said: dict[str, Any]) -> int:
     Args:
         said: result.json.
     """
-    reasons = ("", "few permutations")
+    reasons = ("", "few_permutations")
     return max(1, sum(bool(each["compared"]) and each["verdict_reason"] in reasons
                       for each in said["by_class"].values()))  # fmt: skip
 
@@ -585,11 +585,11 @@ def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> No
         if low is None or high is None:
             continue
         if p > SIGNIFICANCE:
-            classes[key]["verdict"] = "predicts within margin" if high < margin else "cannot tell"
+            classes[key]["verdict"] = "predicts" if high < margin else "cannot_tell"
         elif high < margin:
-            classes[key]["verdict"] = "small gap"
+            classes[key]["verdict"] = "small_gap"
         else:
-            classes[key]["verdict"] = "large gap" if low >= margin else "gap"
+            classes[key]["verdict"] = "large_gap" if low >= margin else "gap"
 
 
 def compare_numbers(folder: Path) -> tuple[list[str], list[str]]:

@@ -5,33 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simjudge.context.verdicts import (
-    CANNOT_TELL,
-    FEW_UNITS,
-    GAP,
-    GAPS,
-    LARGE_GAP,
-    NO_OVERLAP,
-    NOT_TESTED,
-    PREDICTS,
-    SHORT_RECORDING,
-    SMALL_GAP,
-    TOO_FEW,
-)
+from simjudge.context.verdicts import GAPS, Reason, Verdict
 from simjudge.core.display import SummaryTable
 from simjudge.results.drive_result import SavedDrives
+from simjudge.results.verdict_words import verdict_words
 
 COLUMNS = ("metric", "verdict", "unit", "W1", "floor", "excess", "95 %", "p corr.", "real", "sim", "O_real", "O_sim")
-_WORST_FIRST = (LARGE_GAP, GAP, SMALL_GAP, CANNOT_TELL, TOO_FEW, NO_OVERLAP, NOT_TESTED, PREDICTS)
+_WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
 _DECIMALS = 4
 _WHY = {
-    FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
-    SHORT_RECORDING: "the drives are too short for how slowly their errors change; give six or more of each side",
+    Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
+    Reason.SHORT_RECORDING: "the drives are too short for how slowly their errors change; give six or more a side",
 }
 Row = Mapping[str, Any]
 
 
-def worst_verdict(result: SavedDrives) -> str:
+def worst_verdict(result: SavedDrives) -> Verdict:
     """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told.
 
     Args:
@@ -48,7 +37,9 @@ def headline(result: SavedDrives) -> str:
         result: the result.
     """
     verdict = worst_verdict(result)
-    return "The simulated car drives like the real one" if verdict == PREDICTS else verdict.capitalize()
+    if verdict == Verdict.PREDICTS:
+        return "The simulated car drives like the real one"
+    return verdict_words(verdict, 0.0).capitalize()
 
 
 def verdict_text(row: Row) -> str:
@@ -57,9 +48,7 @@ def verdict_text(row: Row) -> str:
     Args:
         row: of drives.json.
     """
-    if row["verdict"] == PREDICTS:
-        return f"predicts within {row['margin']:g} {row['unit']}"
-    return str(row["verdict"])
+    return verdict_words(row["verdict"], row["margin"], row["unit"])
 
 
 def metric_sentence(row: Row) -> str:
@@ -72,17 +61,17 @@ def metric_sentence(row: Row) -> str:
     if verdict in GAPS:
         away = f"W1 is {number(row['excess_w1'])} {unit} above the floor (95 % {_interval(row)})"
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
-        return f"{name}: {verdict}. {away}{mean}."
-    if verdict == PREDICTS:
+        return f"{name}: {verdict_text(row)}. {away}{mean}."
+    if verdict == Verdict.PREDICTS:
         return (f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
                 f"{_shown_gap_sentence(row)}")  # fmt: skip
-    if verdict == CANNOT_TELL:
+    if verdict == Verdict.CANNOT_TELL:
         return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['excess_high'])} {unit} may"
                 f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
-    if verdict == NO_OVERLAP:
+    if verdict == Verdict.NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
     why = _WHY.get(row["verdict_reason"], "too little was compared, or no permutations were asked for")
-    return f"{name}: {verdict}: {why}."
+    return f"{name}: {verdict_text(row)}: {why}."
 
 
 def _shown_gap_sentence(row: Row) -> str:

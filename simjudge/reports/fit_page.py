@@ -26,6 +26,7 @@ from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.small_pictures import frame_uri
+from simjudge.results.verdict_words import verdict_words
 from simjudge.sensors.camera.chain import filtered
 from simjudge.studies.comparison import Source
 from simjudge.studies.fitting.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
@@ -228,8 +229,8 @@ def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
                found.fitted_w1, strict=True)  # fmt: skip
     return [
         (name, format_number(each.mean_w1), format_number(each.certainty.floor_mean),
-         format_number(each.certainty.floor_q95), format_p(each.certainty.p_value), each.certainty.verdict,
-         format_number(fitted))
+         format_number(each.certainty.floor_q95), format_p(each.certainty.p_value),
+         verdict_words(each.certainty.verdict, each.certainty.margin), format_number(fitted))
         for name, each, fitted in held
     ]  # fmt: skip
 

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simjudge.context.verdicts import (
-    CANNOT_TELL,
-    FEW_PERMUTATIONS,
-    FEWEST_UNITS,
-    GAP,
-    GAPS,
-    LARGE_GAP,
-    NEVER_PREDICTED,
-    NO_OVERLAP,
-    NOT_TESTED,
-    PREDICTS,
-    SHORT_RECORDING,
-    SMALL_GAP,
-    TOO_FEW,
-)
+from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.reports.number_format import format_number, format_percent
 from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import Result, ResultEntry
@@ -48,16 +34,16 @@ def next_step(result: Result) -> str:
         "again."
     )
     return {
-        LARGE_GAP: change,
-        GAP: f"{change} {_more_frames(result, entry)}",
-        SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
-        PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
-        CANNOT_TELL: _more_frames(result, entry),
-        TOO_FEW: _too_few(result, entry),
-        NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like neighbours: "
-        "simjudge cover searches the poses for that in a scene. "
+        Verdict.LARGE_GAP: change,
+        Verdict.GAP: f"{change} {_more_frames(result, entry)}",
+        Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
+        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
+        Verdict.CANNOT_TELL: _more_frames(result, entry),
+        Verdict.TOO_FEW: _too_few(result, entry),
+        Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "
+        "neighbours: simjudge cover searches the poses for that in a scene. "
         "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
-        NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
+        Verdict.NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
     }[entry.verdict]
 
 
@@ -123,11 +109,11 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
 
 def _too_few(result: Result, entry: ResultEntry) -> str:
     reason = entry.fields["verdict_reason"]
-    if reason == NEVER_PREDICTED:
+    if reason == Reason.NEVER_PREDICTED:
         return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
-    if reason == FEW_PERMUTATIONS:
+    if reason == Reason.FEW_PERMUTATIONS:
         return "Compare again with more --permutations, or a live run with a longer certainty_time."
-    if reason == SHORT_RECORDING:
+    if reason == Reason.SHORT_RECORDING:
         return f"Record for longer{_frames_needed(result)}. Where frames are independent after all, give --block 0."
     return f"Record more frames: {FEWEST_UNITS} independent ones of each set are the least, and 50 are a good start."
 

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simjudge.context.verdicts import (
-    CANNOT_TELL,
-    GAP,
-    LARGE_GAP,
-    NO_OVERLAP,
-    NOT_TESTED,
-    PREDICTS,
-    SMALL_GAP,
-    TOO_FEW,
-)
+from simjudge.context.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 
@@ -46,14 +37,14 @@ DARK = {
 SERIES = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")
 """Names of the colours that tell classes and results apart."""
 VERDICT_COLOURS = {
-    LARGE_GAP: "large-gap",
-    GAP: "gap",
-    SMALL_GAP: "small-gap",
-    PREDICTS: "predicts",
-    CANNOT_TELL: "cannot-tell",
-    TOO_FEW: "too-few",
-    NO_OVERLAP: "none",
-    NOT_TESTED: "open",
+    Verdict.LARGE_GAP: "large-gap",
+    Verdict.GAP: "gap",
+    Verdict.SMALL_GAP: "small-gap",
+    Verdict.PREDICTS: "predicts",
+    Verdict.CANNOT_TELL: "cannot-tell",
+    Verdict.TOO_FEW: "too-few",
+    Verdict.NO_OVERLAP: "none",
+    Verdict.NOT_TESTED: "open",
 }
 """Verdict to the name of its colour."""
 
@@ -62,12 +53,12 @@ def verdict_colour(verdict: str) -> tuple[int, int, int]:
     """The colour of a verdict on images and in RViz: that of the report on a dark ground.
 
     Args:
-        verdict: one of `simjudge.context.verdicts.VERDICTS`.
+        verdict: a code, see `Verdict`.
 
     Returns:
         Red, green and blue, 0-255.
     """
-    return rgb(DARK[VERDICT_COLOURS[verdict]])
+    return rgb(DARK[VERDICT_COLOURS[Verdict(verdict)]])
 
 
 def class_colours(names: Iterable[str]) -> dict[str, tuple[int, int, int]]:

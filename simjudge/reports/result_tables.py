@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from simjudge.context.verdicts import NOT_TESTED, verdict_words
+from simjudge.context.verdicts import Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.results.verdict_words import verdict_words
 
 WIDEST = 10_000
 """Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number."""
@@ -111,7 +112,7 @@ def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _verdict(entry: Mapping[str, Any]) -> str:
-    return verdict_words(entry.get("verdict") or NOT_TESTED, entry.get("margin") or 0.0)
+    return verdict_words(entry.get("verdict") or Verdict.NOT_TESTED, entry.get("margin") or 0.0)
 
 
 def _certainty(entry: Mapping[str, Any]) -> Sequence[str]:

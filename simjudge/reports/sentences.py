@@ -6,24 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.context.verdicts import (
-    CANNOT_TELL,
-    FEW_PERMUTATIONS,
-    FEW_RELABELLINGS,
-    FEW_UNITS,
-    FEWEST_UNITS,
-    GAP,
-    GAPS,
-    LARGE_GAP,
-    NEVER_PREDICTED,
-    NO_OVERLAP,
-    NOT_TESTED,
-    PREDICTS,
-    SHORT_RECORDING,
-    SIGNIFICANCE,
-    SMALL_GAP,
-    TOO_FEW,
-)
+from simjudge.context.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
 from simjudge.reports.number_format import (
     NO_BREAK_SPACE,
     format_interval,
@@ -116,17 +99,20 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         A sentence that begins in lower case, to stand behind the headline of the verdict.
     """
     m, a, b = f"{entry.margin:g}", names.a, names.b
-    if entry.verdict == NO_OVERLAP or entry.number("mean_w1") is None:
+    if entry.verdict == Verdict.NO_OVERLAP or entry.number("mean_w1") is None:
         return _nothing_compared(entry, names)
-    if entry.verdict == TOO_FEW:
+    if entry.verdict == Verdict.TOO_FEW:
         return _too_few(entry, names)
     said = {
-        LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or more.",
-        GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
-        SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
-        PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to within {m}.",
-        CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would tell.",
-        NOT_TESTED: _not_tested(entry),
+        Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or "
+        "more.",
+        Verdict.GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
+        Verdict.SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
+        Verdict.PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to "
+        f"within {m}.",
+        Verdict.CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would "
+        "tell.",
+        Verdict.NOT_TESTED: _not_tested(entry),
     }[entry.verdict]
     return f"{said} {_too_weak(entry)}".rstrip()
 
@@ -184,7 +170,7 @@ def evidence(entry: ResultEntry) -> str:
 
 def _detectable(entry: ResultEntry) -> str:
     shown = entry.number("detectable_w1")
-    if shown is None or entry.verdict == TOO_FEW:
+    if shown is None or entry.verdict == Verdict.TOO_FEW:
         return ""
     return f" Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
 
@@ -192,14 +178,16 @@ def _detectable(entry: ResultEntry) -> str:
 def _too_few(entry: ResultEntry, names: SetNames) -> str:
     frames = f"{entry.count('units_a'):,} independent frames of {names.a} and {entry.count('units_b'):,} of {names.b}"
     return {
-        NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all performance is 0.",
-        FEW_UNITS: f"only {frames} hold this class; {FEWEST_UNITS} of each are needed at least.",
-        SHORT_RECORDING: "a recording is too short. Its frames resemble their neighbours for so long that "
+        Reason.NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all "
+        "performance is 0.",
+        Reason.FEW_UNITS: f"only {frames} hold this class; {FEWEST_UNITS} of each are needed at least.",
+        Reason.SHORT_RECORDING: "a recording is too short. Its frames resemble their neighbours for so long that "
         f"{frames} are too few to tell a difference from chance.",
-        FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be chance.",
-        FEW_PERMUTATIONS: f"{entry.count('permutations'):,} permutations are too few for so many classes: even the "
-        f"largest difference could not reach p ≤ {SIGNIFICANCE}.",
-    }[str(entry.fields["verdict_reason"])]
+        Reason.FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be "
+        "chance.",
+        Reason.FEW_PERMUTATIONS: f"{entry.count('permutations'):,} permutations are too few for so many classes: even "
+        f"the largest difference could not reach p ≤ {SIGNIFICANCE}.",
+    }[Reason(entry.fields["verdict_reason"])]
 
 
 def _not_tested(entry: ResultEntry) -> str:
@@ -307,7 +295,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     if field in _NEED_OVERLAP and not entry.count("compared"):
         return "nothing was compared: " + _why_nothing(entry)
     reasons = (
-        (field == "p_adjusted" and entry.verdict == TOO_FEW, "there is too little to be tested"),
+        (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
         (field in _INTERVAL and not parameters.get("bootstrap"), "no bootstrap was asked for"),
         (field in _INTERVAL and not parameters.get("permutations"), "no permutations were asked for"),
         (field in _FLOOR and not parameters.get("permutations"), "no permutations were asked for"),

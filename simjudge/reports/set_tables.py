@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.context.verdicts import GAPS, NO_OVERLAP, TOO_FEW
+from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.files import atomic_file
 from simjudge.reports.number_format import NO_BREAK_SPACE, format_number
 from simjudge.reports.set_figures import entry_labels
@@ -159,7 +159,7 @@ def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
     """Which gaps the comparisons of a net would have shown, and how many could show none."""
     overall = [each.overall for each in result.comparisons if each.net == net]
     shown = sorted(size for entry in overall if (size := entry.shown_gap) is not None)
-    blind = sum(entry.verdict in (TOO_FEW, NO_OVERLAP) for entry in overall)
+    blind = sum(entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP) for entry in overall)
     words = ""
     if shown:
         least, most = format_number(shown[0]), format_number(shown[-1])

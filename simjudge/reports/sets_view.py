@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from simjudge.context.verdicts import Verdict
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.reports.chart_data import NothingToDrawError
 from simjudge.reports.inline_svg import FigureEmbedder
@@ -31,6 +32,7 @@ from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
 from simjudge.results.gallery_selection import HIGHEST, LOWEST
 from simjudge.results.many_sets_result import Example, ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Result, ResultEntry, load_result
+from simjudge.results.verdict_words import verdict_words
 
 OPEN_CLASSES = 4
 """How many classes have their figures in view; the others are folded."""
@@ -212,13 +214,14 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
 
 
 def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
-    verdict, low, high = entry.fields["verdict_study"], entry.number("excess_low"), entry.number("excess_high")
+    verdict, low, high = Verdict(entry.fields["verdict_study"]), entry.number("excess_low"), entry.number("excess_high")
     interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
     p, p_study = entry.number("p_value"), entry.number("p_study")
     return [
         SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
-        SetsCell(verdict, colour=VERDICT_COLOURS[verdict]), _number(entry.number("mean_w1")),
-        _share(entry.number("relative_w1")), _number(entry.number("floor_mean")), _number(low, interval),
+        SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
+        _number(entry.number("mean_w1")), _share(entry.number("relative_w1")),
+        _number(entry.number("floor_mean")), _number(low, interval),
         _number(entry.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
         _number(entry.number("overlap_a"), format_percent(entry.number("overlap_a"))),
         _number(entry.number("overlap_b"), format_percent(entry.number("overlap_b"))),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from simjudge.context.verdicts import GAP, GAPS, LARGE_GAP, PREDICTS, SMALL_GAP
+from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.field_types import Text
 from simjudge.results.many_sets_result import ManySetsResult, SetsComparison, load_many_sets
 from simjudge.results.result_fields import OpenFields, read_checked
@@ -196,9 +196,10 @@ def rank_verdict(verdicts: list[str]) -> str:
     Returns:
         WORTH, NOT_WORTH or UNKNOWN.
     """
-    if any(each in (LARGE_GAP, GAP) for each in verdicts):
+    if any(each in (Verdict.LARGE_GAP, Verdict.GAP) for each in verdicts):
         return WORTH
-    return NOT_WORTH if verdicts and all(each in (PREDICTS, SMALL_GAP) for each in verdicts) else UNKNOWN
+    below = all(each in (Verdict.PREDICTS, Verdict.SMALL_GAP) for each in verdicts)
+    return NOT_WORTH if verdicts and below else UNKNOWN
 
 
 def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simjudge.context.verdicts import VERDICTS
+from simjudge.context.verdicts import Verdict
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -46,7 +46,7 @@ class MetricFields(OpenFields):
     p_value: Value = None
     p_adjusted: Value = None
     margin: Annotated[float, Number()]
-    verdict: Annotated[str, Choice(*VERDICTS)]
+    verdict: Annotated[str, Choice(*Verdict)]
     verdict_reason: str = ""
 
 
@@ -57,7 +57,7 @@ class OverallFields(OpenFields):
     excess_w1: Value = None
     excess_low: Value = None
     excess_high: Value = None
-    verdict: Annotated[str, Choice(*VERDICTS)]
+    verdict: Annotated[str, Choice(*Verdict)]
     verdict_reason: str = ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simjudge.context.multiple_tests import holm
-from simjudge.context.verdicts import GAP, LARGE_GAP, verdict_by_margin
+from simjudge.context.verdicts import Verdict, verdict_by_margin
 from simjudge.core.errors import UsageError
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -80,7 +80,7 @@ class GapLimit:
         if p_adjusted is None or low is None or high is None:
             return False
         margin = entry.margin if self.margin is None else self.margin
-        return verdict_by_margin(p_adjusted, low, high, margin) in (GAP, LARGE_GAP)
+        return verdict_by_margin(p_adjusted, low, high, margin) in (Verdict.GAP, Verdict.LARGE_GAP)
 
     def gaps(self, compared: Sequence[NamedComparison]) -> list[tuple[NamedComparison, ResultEntry]]:
         """The comparisons, and classes of them, that show such a gap.

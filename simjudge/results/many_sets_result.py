@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from simjudge.context.verdicts import VERDICTS
+from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Text
 from simjudge.results.context_table import OVERALL
@@ -21,7 +21,7 @@ from simjudge.results.saved_result import ResultEntry, result_entries
 class StudyEntryFields(EntryFields):
     """The numbers of one class, or of all together, of one comparison among several."""
 
-    verdict_study: Annotated[str, Choice(*VERDICTS)]
+    verdict_study: Annotated[str, Choice(*Verdict)]
 
 
 class SetsComparisonFields(OpenFields):

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.context.verdicts import REASONS, VERDICTS
+from simjudge.context.verdicts import Reason, Verdict
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
 from simjudge.core.text import load_json
+from simjudge.results.earlier_results import current_content
 
 _MOST_ROWS = 2**53
 """Rows of a table, objects or frames at most: whole numbers up to here are exact in JSON."""
@@ -74,8 +75,8 @@ class EntryFields(OpenFields):
     units_a: Count | None = None
     units_b: Count | None = None
     w1_quantiles: dict[str, Value] | None = None
-    verdict: Annotated[str, Choice(*VERDICTS)]
-    verdict_reason: Annotated[str, Choice(*REASONS)]
+    verdict: Annotated[str, Choice(*Verdict)]
+    verdict_reason: Annotated[str, Choice(*Reason)]
 
 
 class ParameterFields(OpenFields):
@@ -228,12 +229,12 @@ def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
         noun: what the file is, for messages.
 
     Returns:
-        What it says; numbers that JSON does not have, but Python reads (NaN), are None.
+        What it says, in today's words; numbers that JSON does not have, but Python reads (NaN), are None.
 
     Raises:
         SimjudgeError: it cannot be read, or says something else.
     """
-    content = _without_nan(load_json(path))
+    content = current_content(_without_nan(load_json(path)))
     check_content(content, model, noun, path, ())
     return dict(content)
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.verdicts import verdict_words
+from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
+from simjudge.results.verdict_words import verdict_words
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class ResultEntry:
         return None if self.number("p_adjusted") is None else self.number("detectable_w1")
 
     @property
-    def verdict(self) -> str:
-        """One of VERDICTS."""
-        return str(self.fields["verdict"])
+    def verdict(self) -> Verdict:
+        """What it says."""
+        return Verdict(self.fields["verdict"])
 
     @property
     def verdict_words(self) -> str:

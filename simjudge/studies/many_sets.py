@@ -12,7 +12,7 @@ from typing import Any
 
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.multiple_tests import holm
-from simjudge.context.verdicts import CANNOT_TELL, GAPS, PREDICTS, verdict_by_margin
+from simjudge.context.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
@@ -37,7 +37,7 @@ from simjudge.studies.result_writing import certainty_parameters, false_positive
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 _NOT_HERE = ("a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "model", "paired", "sensor")
-_DECIDED = (*GAPS, PREDICTS, CANNOT_TELL)
+_DECIDED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 
 
 @takes_setting_keywords

@@ -17,7 +17,7 @@ from simjudge.context.resample_draws import draw_resamples
 from simjudge.context.resampling import PooledSamples, ResampledW1
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.similarity_join import Neighbours
-from simjudge.context.verdicts import GAPS, LARGE_GAP, PREDICTS, SMALL_GAP
+from simjudge.context.verdicts import GAPS, Verdict
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def rates(model: GapModel, runs: int, margin: float = 0.05, seed: int = 1) -> Ra
         float(np.mean([truth > one.excess_high for one in found])),
         *(
             float(np.mean([one.verdict in chosen for one in found]))
-            for chosen in (GAPS, (LARGE_GAP,), (SMALL_GAP,), (PREDICTS,))
+            for chosen in (GAPS, (Verdict.LARGE_GAP,), (Verdict.SMALL_GAP,), (Verdict.PREDICTS,))
         ),
         float(np.mean([one.floor_mean for one in found])),
         float(np.mean([one.detectable_w1 for one in found])),

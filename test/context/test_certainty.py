@@ -12,22 +12,7 @@ from scipy.integrate import trapezoid
 from simjudge.context.certainty import Evidence, estimate_certainty, largest_gap
 from simjudge.context.resampling import ResampledW1
 from simjudge.context.sample_size import SampleSize, permutation_count
-from simjudge.context.verdicts import (
-    CANNOT_TELL,
-    FEW_PERMUTATIONS,
-    FEW_RELABELLINGS,
-    FEW_UNITS,
-    GAP,
-    GAPS,
-    LARGE_GAP,
-    NEVER_PREDICTED,
-    PREDICTS,
-    SHORT_RECORDING,
-    SMALL_GAP,
-    TOO_FEW,
-    verdict_by_margin,
-    verdict_words,
-)
+from simjudge.context.verdicts import GAPS, Reason, Verdict
 
 ENOUGH = SampleSize(40, 40, 1e-12)
 
@@ -37,27 +22,6 @@ def evidence(larger: int, of: int = 999, size: SampleSize = ENOUGH, w1: float = 
     tries = np.concatenate([[w1], np.full(larger, w1 + 0.001), np.full(of - larger, w1 - 0.04)])
     draws = np.concatenate([[w1], np.linspace(w1 - 0.001, w1 + 0.001, 101)])
     return Evidence(w1, ResampledW1(tries, np.ones_like(tries), draws, np.ones_like(draws)), size)
-
-
-@pytest.mark.parametrize(
-    ("p", "low", "high", "verdict"),
-    [
-        (0.05, 0.05, 0.2, LARGE_GAP),
-        (0.01, 0.0499, 0.2, GAP),
-        (0.01, -0.01, 0.05, GAP),
-        (0.01, 0.01, 0.0499, SMALL_GAP),
-        (0.051, -0.01, 0.0499, PREDICTS),
-        (0.051, -0.01, 0.05, CANNOT_TELL),
-        (0.9, 0.06, 0.2, CANNOT_TELL),
-    ],
-)
-def test_a_verdict_is_p_and_the_place_of_the_interval(p, low, high, verdict):
-    assert verdict_by_margin(p, low, high, 0.05) == verdict
-
-
-def test_the_margin_stands_in_the_words():
-    assert verdict_words(PREDICTS, 0.1) == "predicts within 0.1"
-    assert verdict_words(GAP, 0.1) == "gap"
 
 
 @pytest.mark.parametrize(
@@ -79,23 +43,23 @@ def test_classes_among_several_are_judged_with_holm(larger, together, adjusted):
 @pytest.mark.parametrize(
     ("size", "reason"),
     [
-        (SampleSize(4, 40, 1e-9), FEW_UNITS),
-        (SampleSize(40, 40, 1e-9, predicted=False), NEVER_PREDICTED),
-        (SampleSize(40, 40, 1e-9, short=True), SHORT_RECORDING),
-        (SampleSize(5, 5, 0.06), FEW_RELABELLINGS),
+        (SampleSize(4, 40, 1e-9), Reason.FEW_UNITS),
+        (SampleSize(40, 40, 1e-9, predicted=False), Reason.NEVER_PREDICTED),
+        (SampleSize(40, 40, 1e-9, short=True), Reason.SHORT_RECORDING),
+        (SampleSize(5, 5, 0.06), Reason.FEW_RELABELLINGS),
     ],
 )
 def test_a_class_with_too_little_gets_no_verdict_and_costs_the_others_nothing(size, reason):
     """The others are corrected for their own number alone."""
     (small, usual), _ = estimate_certainty([evidence(0, size=size), evidence(29)], evidence(0))
-    assert (small.verdict, small.verdict_reason, small.p_adjusted) == (TOO_FEW, reason, None)
+    assert (small.verdict, small.verdict_reason, small.p_adjusted) == (Verdict.TOO_FEW, reason, None)
     assert usual.p_adjusted == pytest.approx(0.03)
     assert usual.verdict in GAPS
 
 
 def test_no_verdict_where_the_permutations_are_too_few_for_the_classes():
     classes, overall = estimate_certainty([evidence(0, of=50)] * 3, evidence(0, of=50))
-    assert {(one.verdict, one.verdict_reason) for one in classes} == {(TOO_FEW, FEW_PERMUTATIONS)}
+    assert {(one.verdict, one.verdict_reason) for one in classes} == {(Verdict.TOO_FEW, Reason.FEW_PERMUTATIONS)}
     assert overall.verdict in GAPS
 
 

@@ -19,7 +19,7 @@ from simjudge.context.resample_draws import draw_resamples
 from simjudge.context.resample_loops import GROUP, add_group, expected_w1
 from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.context.sample_size import SampleSize
-from simjudge.context.verdicts import GAPS, LARGE_GAP, NO_OVERLAP, NOT_TESTED
+from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
@@ -201,7 +201,7 @@ def test_p_is_small_and_the_floor_below_where_there_is_a_gap():
     (result,), (resampled,) = compare_class(a, b, method, resamples=draw_resamples(30, 30, 199, 100, seed=1))
     w1 = float(np.nanmean(result.w1))
     sure = _certainty(w1, resampled)
-    assert sure.verdict == LARGE_GAP
+    assert sure.verdict == Verdict.LARGE_GAP
     assert (sure.p_value, sure.permutations, sure.bootstrap) == (1 / 200, 199, 100)
     assert sure.floor_mean < sure.floor_q95 < w1
     assert 0.05 < sure.excess_low < sure.excess_w1 < sure.excess_high
@@ -239,7 +239,7 @@ def test_draws_keep_what_they_must_keep(paired):
 
 
 def test_without_tries_or_overlap_nothing_is_claimed():
-    for evidence, verdict in ((Evidence(0.3), NOT_TESTED), (Evidence(None), NO_OVERLAP)):
+    for evidence, verdict in ((Evidence(0.3), Verdict.NOT_TESTED), (Evidence(None), Verdict.NO_OVERLAP)):
         sure = estimate_certainty([], evidence)[1]
         assert sure.verdict == verdict
         assert sure.p_value is None

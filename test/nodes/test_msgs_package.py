@@ -59,7 +59,7 @@ def test_a_summary_arrives_late_and_whole_with_its_undefined_numbers(graph):
     graph.node.create_subscription(ValidationSummary, "validation/summary", heard.append, latched_qos())
     assert graph.until(lambda: heard)
     (entry,) = heard[0].by_class
-    assert (heard[0].a.name, entry.class_id, entry.verdict) == ("real", 1, "no overlap")
+    assert (heard[0].a.name, entry.class_id, entry.verdict) == ("real", 1, "no_overlap")
     assert math.isnan(entry.mean_w1)
     assert all(math.isnan(v) for v in entry.w1_quantiles)
 

@@ -72,7 +72,7 @@ def test_a_live_drive_is_compared_as_its_recording_is_afterwards(graph, referenc
         # The same again while it drives: with each part more of the course.
         assert graph.until(lambda seen=before: len(heard) > seen), graph.output(process)
     growing = [json.loads(each.data)["metrics"][0]["verdict"] for each in heard]
-    assert set(growing) == {"not tested"}
+    assert set(growing) == {"not_tested"}
     assert graph.stop(process) == 0, graph.output(process)
     assert f"{sum(topic == ODOMETRY for topic, _ in rows)} poses received" in graph.output(process)
 

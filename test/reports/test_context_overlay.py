@@ -8,7 +8,7 @@ import pytest
 from random_frames import made
 
 from simjudge.context.method import Method
-from simjudge.context.verdicts import NOT_TESTED, VERDICTS, verdict_words
+from simjudge.context.verdicts import Verdict
 from simjudge.reports.context_overlay import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,
@@ -18,6 +18,7 @@ from simjudge.reports.context_overlay import (
     w1_colour,
 )
 from simjudge.reports.palette import DARK, VERDICT_COLOURS
+from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.live.judge import LiveJudge
 
 
@@ -44,13 +45,13 @@ def entry(verdict, w1=0.25):
     return {"mean_w1": w1, "overlap_a": 1.0, "overlap_b": 0.5, "verdict": verdict, "margin": 0.05}
 
 
-@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize("verdict", Verdict)
 def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(verdict):
     (line,) = summary_lines({"overall": entry(verdict), "by_class": {"0": entry(verdict)}}, {"0": "cone"})
-    said = "" if verdict == NOT_TESTED else f", {verdict_words(verdict, 0.05)}"
+    said = "" if verdict == Verdict.NOT_TESTED else f", {verdict_words(verdict, 0.05)}"
     assert line.text == f"all classes: W1 0.250, overlap 1.000 / 0.500{said}"
     red, green, blue = line.colour
-    known = "#f0e442" if verdict == NOT_TESTED else DARK[VERDICT_COLOURS[verdict]]
+    known = "#f0e442" if verdict == Verdict.NOT_TESTED else DARK[VERDICT_COLOURS[verdict]]
     assert f"#{red:02x}{green:02x}{blue:02x}" == known
     judged = LiveJudge(made(1), Method(theta=0.3)).add_frame(made(2, frames=1))
     plain, drawn = (draw_contexts(np.zeros((480, 640, 3), np.uint8), judged, lines) for lines in ([], [line]))
@@ -60,7 +61,7 @@ def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(ver
 
 
 def test_each_class_has_a_line_and_many_are_cut():
-    numbers = {"overall": entry("gap"), "by_class": {str(k): entry("too few", None) for k in range(40)}}
+    numbers = {"overall": entry("gap"), "by_class": {str(k): entry("too_few", None) for k in range(40)}}
     lines = summary_lines(numbers, {"0": "cone"})
     assert [each.text for each in lines[:3]] == [
         "all classes: W1 0.250, overlap 1.000 / 0.500, gap",

@@ -196,10 +196,10 @@ def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
     compare_sets(files / "real.json", tmp_path / "worse.json", settings).save(tmp_path / "r")
     file = tmp_path / "r/result.json"
     said = json.loads(file.read_text())
-    assert said["overall"]["verdict"] == "large gap"
+    assert said["overall"]["verdict"] == "large_gap"
     assert certify([tmp_path / "r"], tmp_path / "dossier").losses.lines() == []
     for change, words in [
-        ({"verdict": "small gap"}, "verdict is large gap, not small gap"),
+        ({"verdict": "small_gap"}, "verdict is large_gap, not small_gap"),
         ({"p_adjusted": 0.5}, "p_adjusted is 0.01"),
         ({"n_b": 1}, "n_b is"),
     ]:

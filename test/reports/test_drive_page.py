@@ -64,17 +64,17 @@ def test_the_page_shows_lines_errors_and_places(result, tmp_path):
 
 def test_words_follow_the_verdicts(result):
     saved = load_drive_result(result)
-    assert worst_verdict(saved) == "large gap"
+    assert worst_verdict(saved) == "large_gap"
     assert headline(saved) == "Large gap"
     lateral = saved.metrics[0]
     assert metric_sentence(lateral).startswith("Lateral error: large gap. W1 is 0.1")
     for verdict, words in {
-        "predicts within margin": "one of 0.05 m or more is ruled out", "cannot tell": "may hide",
-        "no overlap": "never drives a stretch", "too few": "too few", "not tested": "no permutations",
+        "predicts": "one of 0.05 m or more is ruled out", "cannot_tell": "may hide",
+        "no_overlap": "never drives a stretch", "too_few": "too few", "not_tested": "no permutations",
     }.items():  # fmt: skip
-        reason = "few units" if verdict == "too few" else ""
+        reason = "few_units" if verdict == "too_few" else ""
         assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})
-    quiet = {**lateral, "verdict": "cannot tell", "detectable_w1": 0.0712}
+    quiet = {**lateral, "verdict": "cannot_tell", "detectable_w1": 0.0712}
     assert metric_sentence(quiet).endswith("Such drives show a gap of 0.0712 m in about 80 of 100 cases.")
     assert "Such drives" not in metric_sentence({**quiet, "detectable_w1": None})
     assert "<h1>Mine</h1>" in render_drives_page(saved, "Mine")
@@ -83,7 +83,7 @@ def test_words_follow_the_verdicts(result):
 def test_nothing_misleads_where_no_gap_is_shown(result):
     saved = load_drive_result(result)
     assert "<h2>Where the simulation misleads</h2>" in render_drives_page(saved, "Mine")
-    rows = [{**row, "verdict": "cannot tell"} for row in saved.metrics]
+    rows = [{**row, "verdict": "cannot_tell"} for row in saved.metrics]
     page = render_drives_page(replace(saved, content={**saved.content, "metrics": rows}), "Mine")
     assert "misleads" not in page
     assert "<h2>W1 along the course</h2>" in page

@@ -17,7 +17,7 @@ from simjudge.sensors.camera.chain import Step
 from simjudge.studies.explain.explanation import CauseShare, Explanation, Interval
 
 SURE = Certainty(floor_mean=0.02, excess_w1=0.1, excess_low=0.08, excess_high=0.13, p_value=0.001, p_adjusted=0.001,
-                 verdict="large gap")  # fmt: skip
+                 verdict="large_gap")  # fmt: skip
 
 
 def cause(name: str, low: float, high: float) -> CauseShare:

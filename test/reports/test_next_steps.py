@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.verdicts import VERDICTS
+from simjudge.context.verdicts import Verdict
 from simjudge.reports.next_steps import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -26,22 +26,22 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (made("large gap"), "simjudge explain says which part of the camera causes it"),
+        (made("large_gap"), "simjudge explain says which part of the camera causes it"),
         (made("gap"), "About 4 times as many independent frames (170 of A and 36 of B) would tell whether"),
-        (made("small gap"), "If differences below 0.05 do not matter to you, use B (sim). Otherwise: "),
-        (made("predicts within margin"), "Use B (sim) in place of A (hall) to test this detector, in contexts that it"),
-        (made("predicts within margin", overlap_a=0.2), "but only in the 20\u00a0% of contexts that it shows"),
-        (made("cannot tell"), "About 4 times as many"),
-        (made("cannot tell"), "--paired needs far fewer"),
-        (made("cannot tell", excess_high=0.06, detectable_w1=0.07), "About 2.0 times as many independent frames (81 "),
-        (made("cannot tell", margin=0.005), "more than 100 times as many would be needed"),
-        (made("cannot tell", margin=0.0), "Record more frames."),
-        (made("too few", verdict_reason="few units"), "5 independent ones of each set are the least"),
-        (made("too few", verdict_reason="short recording"), "Record for longer: about 110 frames of B would do. Where"),
-        (made("too few", verdict_reason="never predicted"), "--rename MODEL=SET"),
-        (made("too few", verdict_reason="few permutations"), "more --permutations"),
-        (made("no overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
-        (made("not tested"), "without --permutations 0"),
+        (made("small_gap"), "If differences below 0.05 do not matter to you, use B (sim). Otherwise: "),
+        (made("predicts"), "Use B (sim) in place of A (hall) to test this detector, in contexts that it"),
+        (made("predicts", overlap_a=0.2), "but only in the 20\u00a0% of contexts that it shows"),
+        (made("cannot_tell"), "About 4 times as many"),
+        (made("cannot_tell"), "--paired needs far fewer"),
+        (made("cannot_tell", excess_high=0.06, detectable_w1=0.07), "About 2.0 times as many independent frames (81 "),
+        (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
+        (made("cannot_tell", margin=0.0), "Record more frames."),
+        (made("too_few", verdict_reason="few_units"), "5 independent ones of each set are the least"),
+        (made("too_few", verdict_reason="short_recording"), "Record for longer: about 110 frames of B would do. Where"),
+        (made("too_few", verdict_reason="never_predicted"), "--rename MODEL=SET"),
+        (made("too_few", verdict_reason="few_permutations"), "more --permutations"),
+        (made("no_overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
+        (made("not_tested"), "without --permutations 0"),
     ],
 )
 def test_every_verdict_says_what_to_do(result: Result, said: str) -> None:
@@ -49,7 +49,7 @@ def test_every_verdict_says_what_to_do(result: Result, said: str) -> None:
 
 
 def test_no_verdict_is_left_alone() -> None:
-    for verdict in VERDICTS:
+    for verdict in Verdict:
         assert next_step(made(verdict)).endswith(".")
         assert "--paired" not in next_step(made(verdict, paired=True))
 
@@ -58,7 +58,7 @@ def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
         ResultEntry(key, label, SURE | {"verdict": verdict, "excess_w1": excess})
         for key, label, verdict, excess in (
-            ("1", "red", "gap", 0.1), ("2", "green", "large gap", 0.2), ("3", "blue", "cannot tell", 0.3))
+            ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
     )  # fmt: skip
     assert next_step(made("gap", classes)).startswith("Begin with class green, whose W1 is 0.200 above its floor. ")
     assert next_step(made("gap", classes[:1])).startswith("The report's breakdowns")

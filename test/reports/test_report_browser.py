@@ -51,7 +51,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     first = write_result(folder / "cones", contexts, losses=losses, names={"1": "red", "2": "y" * 120})
     save_gallery(first, a, b, ContextTable(contexts), (120, 120))
     write_sweep(first, contexts)
-    second = write_result(folder / "noise", contexts, verdict="cannot tell")
+    second = write_result(folder / "noise", contexts, verdict="cannot_tell")
     out = {name: folder / f"{name}.html" for name in ("one", "several", "recording")}
     report(write_drive(folder / "drive.mcap"), out["recording"])
     write_report([first], out["one"])

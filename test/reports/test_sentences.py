@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.context.verdicts import VERDICTS
+from simjudge.context.verdicts import Verdict
 from simjudge.reports.number_format import format_number, format_p, format_percent
 from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
 from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS
@@ -21,20 +21,20 @@ from simjudge.results.saved_result import ResultEntry
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
     "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "excess_low": 0.5, "excess_high": 0.58, "floor_mean": 0.12,
-    "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large gap",
+    "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
     "overlap_a": 96 / 117,
     "margin": 0.05, "detectable_w1": 0.15, "permutations": 999, "bootstrap": 100, "units_a": 30, "units_b": 4,
     "verdict_reason": "",
     "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
 }  # fmt: skip
-SMALL = {"verdict": "cannot tell", "p_value": 0.6, "p_adjusted": 0.6}
-UNTESTED = {"verdict": "not tested", "floor_mean": None, "p_value": None, "permutations": 0}
+SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
+UNTESTED = {"verdict": "not_tested", "floor_mean": None, "p_value": None, "permutations": 0}
 ABSENT = dict.fromkeys(
     ("mean_w1", "excess_low", "excess_high", "floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
 )
 
 
-FEW = {"verdict_reason": "few units"}
+FEW = {"verdict_reason": "few_units"}
 COUNTED = dict.fromkeys(("permutations", "bootstrap", "units_a", "units_b"), 0)
 
 
@@ -50,25 +50,25 @@ def entry(**changes: object) -> ResultEntry:
         ({}, "p = 0.001, the smallest that 999 permutations can show."),
         ({"p_value": 0.04, "p_adjusted": 0.04}, "p = 0.040."),
         ({"verdict": "gap"}, "differ beyond chance; whether by more or by less than 0.05, more frames would tell"),
-        ({"verdict": "small gap", "margin": 0.2}, "differ beyond chance, but by less than 0.2."),
-        (SMALL | {"verdict": "predicts within margin", "margin": 0.1}, "B (sim) predicts A (hall) to within 0.1."),
+        ({"verdict": "small_gap", "margin": 0.2}, "differ beyond chance, but by less than 0.2."),
+        (SMALL | {"verdict": "predicts", "margin": 0.1}, "B (sim) predicts A (hall) to within 0.1."),
         (SMALL, "one of 0.05 or more is not ruled out: more frames would tell."),
-        ({"verdict": "too few", "verdict_reason": "never predicted"}, "this detector has no such class"),
-        ({"verdict": "too few", "verdict_reason": "few units"},
+        ({"verdict": "too_few", "verdict_reason": "never_predicted"}, "this detector has no such class"),
+        ({"verdict": "too_few", "verdict_reason": "few_units"},
          "only 30 independent frames of A (hall) and 4 of B (sim) hold this class; 5 of each are needed"),
-        ({"verdict": "too few", "verdict_reason": "short recording"}, "a recording is too short. Its frames resemble"),
-        ({"verdict": "too few", "verdict_reason": "few relabellings"}, "even the largest difference could be chance"),
-        ({"verdict": "too few", "verdict_reason": "few permutations"}, "999 permutations are too few"),
+        ({"verdict": "too_few", "verdict_reason": "short_recording"}, "a recording is too short. Its frames resemble"),
+        ({"verdict": "too_few", "verdict_reason": "few_relabellings"}, "even the largest difference could be chance"),
+        ({"verdict": "too_few", "verdict_reason": "few_permutations"}, "999 permutations are too few"),
         (SMALL | {"mean_w1": 0.13, "excess_w1": 0.01}, "0.010 above the floor of 0.120"),
         (SMALL | {"mean_w1": 0.11, "excess_w1": -0.01}, "0.010 below the floor of 0.120"),
         (SMALL | {"mean_w1": 0.12, "excess_w1": 0.0}, "is at the floor of 0.120"),
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
         (UNTESTED, "no permutations were run: W1 alone does not tell whether there is a gap"),
-        ({"verdict": "not tested", "bootstrap": 0}, "no bootstrap draws were run"),
+        ({"verdict": "not_tested", "bootstrap": 0}, "no bootstrap draws were run"),
         (SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
          "But the detector finds next to nothing in either set (mean performance 0.010 and 0.040, both below the"),
-        (ABSENT | {"verdict": "no overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
-        (ABSENT | {"verdict": "no overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
+        (ABSENT | {"verdict": "no_overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
+        (ABSENT | {"verdict": "no_overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
     ],
 )  # fmt: skip
 def test_verdict_sentence(changes: dict, said: str) -> None:
@@ -88,8 +88,8 @@ def test_a_w1_never_stands_alone() -> None:
 
 
 def test_every_verdict_has_a_colour_and_a_meaning() -> None:
-    found = {verdict: (VERDICT_COLOURS[verdict], meaning(entry(verdict=verdict, **FEW), NAMES)) for verdict in VERDICTS}
-    assert len(set(found.values())) == len({colour for colour, _ in found.values()}) == len(VERDICTS)
+    found = {verdict: (VERDICT_COLOURS[verdict], meaning(entry(verdict=verdict, **FEW), NAMES)) for verdict in Verdict}
+    assert len(set(found.values())) == len({colour for colour, _ in found.values()}) == len(Verdict)
     for colour, _ in found.values():
         for palette in (LIGHT, DARK):
             for ground in (palette["panel"], palette[f"{colour}-tint"]):
@@ -131,8 +131,8 @@ def test_minus_is_a_minus_and_zero_has_no_sign() -> None:
 
 
 def test_chance_counts_only_tested_classes() -> None:
-    absent = ResultEntry("3", "x", ABSENT | {"verdict": "no overlap"})
-    tested = [entry(), entry(verdict="cannot tell", p_value=0.5), absent]
+    absent = ResultEntry("3", "x", ABSENT | {"verdict": "no_overlap"})
+    tested = [entry(), entry(verdict="cannot_tell", p_value=0.5), absent]
     assert correction_sentence(tested).startswith("1 of 2 tested classes show a gap")
     assert correction_sentence(tested[:1]) == ""
 
@@ -160,7 +160,7 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 
 def test_every_undefined_cell_has_a_footnote() -> None:
     notes = Footnotes()
-    known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no overlap", "detectable_w1": None}
+    known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no_overlap", "detectable_w1": None}
     empty = ResultEntry("1", "red", ABSENT | known | COUNTED)
     for _, rows in GROUPS:
         for row in rows:

@@ -30,7 +30,7 @@ def test_marks_stand_where_the_numbers_say(entry: ResultEntry) -> None:
 
 
 def test_an_undefined_w1_is_said() -> None:
-    assert "undefined" in str(verdict_row(ResultEntry("2", "green", {"verdict": "no overlap"}), 0.5))
+    assert "undefined" in str(verdict_row(ResultEntry("2", "green", {"verdict": "no_overlap"}), 0.5))
 
 
 @pytest.mark.parametrize(("value", "up"), [(0.11, 0.2), (0.2, 0.2), (0.21, 0.25), (0.6, 1.0), (7, 10), (1, 1)])

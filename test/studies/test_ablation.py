@@ -5,7 +5,7 @@ import csv
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
-from simjudge.context.verdicts import CANNOT_TELL, GAP, LARGE_GAP, NO_OVERLAP, PREDICTS, SMALL_GAP
+from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.reports.comparison_result import compare
 from simjudge.results.ablation_result import (
@@ -105,13 +105,13 @@ def test_a_saved_ablation_is_read_again(ablation):
 @pytest.mark.parametrize(
     ("verdicts", "expected"),
     [
-        ([PREDICTS, PREDICTS], NOT_WORTH),
-        ([PREDICTS, SMALL_GAP], NOT_WORTH),
-        ([PREDICTS, CANNOT_TELL], UNKNOWN),
-        ([NO_OVERLAP], UNKNOWN),
+        ([Verdict.PREDICTS, Verdict.PREDICTS], NOT_WORTH),
+        ([Verdict.PREDICTS, Verdict.SMALL_GAP], NOT_WORTH),
+        ([Verdict.PREDICTS, Verdict.CANNOT_TELL], UNKNOWN),
+        ([Verdict.NO_OVERLAP], UNKNOWN),
         ([], UNKNOWN),
-        ([CANNOT_TELL, GAP], WORTH),
-        ([LARGE_GAP, PREDICTS], WORTH),
+        ([Verdict.CANNOT_TELL, Verdict.GAP], WORTH),
+        ([Verdict.LARGE_GAP, Verdict.PREDICTS], WORTH),
     ],
 )
 def test_the_rule_of_the_ranking(verdicts, expected):
@@ -121,17 +121,17 @@ def test_the_rule_of_the_ranking(verdicts, expected):
 @pytest.mark.parametrize(
     ("variant", "verdict", "expected"),
     [
-        ((0.01, 0.04), PREDICTS, NEARER),
-        ((0.01, 0.06), PREDICTS, AS_FAR),
-        ((0.21, 0.3), GAP, FARTHER),
-        ((None, None), NO_OVERLAP, AS_FAR),
+        ((0.01, 0.04), Verdict.PREDICTS, NEARER),
+        ((0.01, 0.06), Verdict.PREDICTS, AS_FAR),
+        ((0.21, 0.3), Verdict.GAP, FARTHER),
+        ((None, None), Verdict.NO_OVERLAP, AS_FAR),
     ],
 )
 def test_nearer_and_farther_need_intervals_apart(variant, verdict, expected):
     def entry(low, high, word):
         return ResultEntry("overall", "x", {"excess_low": low, "excess_high": high, "verdict_study": word})
 
-    assert compare_distance(entry(*variant, verdict), entry(0.05, 0.2, GAP)) == expected
+    assert compare_distance(entry(*variant, verdict), entry(0.05, 0.2, Verdict.GAP)) == expected
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from simjudge.context import resample_draws
 from simjudge.context.method import PRESETS
-from simjudge.context.verdicts import NO_OVERLAP, NOT_TESTED
+from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
@@ -90,7 +90,7 @@ def test_the_reverse_direction_is_another_question():
     back = compare_pair(b, a, SETTINGS).numbers["overall"]
     assert (forth["n_a"], forth["n_b"]) == (back["n_b"], back["n_a"])
     assert forth["mean_w1"] != back["mean_w1"]
-    assert forth["verdict"] == NOT_TESTED
+    assert forth["verdict"] == Verdict.NOT_TESTED
 
 
 def test_classes_are_matched_by_name():
@@ -110,7 +110,7 @@ def test_a_class_that_one_set_lacks_has_no_overlap():
     result = compare_pair(a, b, replace(SETTINGS, bootstrap=10, permutations=10))
     entry = result.numbers["by_class"]["2"]
     assert (entry["n_b"], entry["compared"], entry["mean_w1"], entry["overlap_a"]) == (0, 0, None, 0.0)
-    assert entry["verdict"] == NO_OVERLAP
+    assert entry["verdict"] == Verdict.NO_OVERLAP
     assert "class 5" in result.b.frames.class_names.values()
 
 
@@ -213,7 +213,7 @@ def test_sixty_classes_and_few_permutations_hide_no_gap():
     settings = replace(SETTINGS, permutations=50, bootstrap=20, theta=0.1)
     found = compare_pair(a, b, settings, precision=False)
     assert found.overall.permutations == 240
-    assert {one.certainty.verdict for one in found.classes.values()} == {"large gap"}
+    assert {one.certainty.verdict for one in found.classes.values()} == {"large_gap"}
 
 
 def test_a_class_that_the_detector_does_not_know_is_no_agreement():
@@ -223,9 +223,9 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
         for frames in (made(1), made(2))
     )
     found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20, block=0)).numbers["by_class"]
-    assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too few")
-    assert found["2"]["verdict_reason"] == "never predicted"
-    assert found["1"]["verdict"] != "too few"
+    assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too_few")
+    assert found["2"]["verdict_reason"] == "never_predicted"
+    assert found["1"]["verdict"] != "too_few"
 
 
 def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together():
@@ -244,4 +244,4 @@ def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together
 
 def test_one_frame_tells_nothing():
     found = compare_pair(made(1).take([0]), made(2), replace(SETTINGS, permutations=40, bootstrap=20, theta=0.0))
-    assert (found.overall.verdict, found.overall.verdict_reason) == ("too few", "few units")
+    assert (found.overall.verdict, found.overall.verdict_reason) == ("too_few", "few_units")

@@ -127,9 +127,9 @@ def test_short_drives_have_no_verdict(count):
             settings = CompareSettings(bootstrap=20, permutations=99, seed=seed, block=block)
             found = compare_pair(*pair, settings, precision=False)
             out.append((found.overall.verdict, found.overall.verdict_reason))
-            if found.overall.verdict_reason == "short recording":
+            if found.overall.verdict_reason == "short_recording":
                 assert max(units.block.set_frames for units in found.drawn) > count
-    assert verdicts[None].count(("too few", "short recording")) >= 6
+    assert verdicts[None].count(("too_few", "short_recording")) >= 6
     assert sum(verdict in GAPS for verdict, _ in verdicts[None]) <= 1
     assert sum(verdict in GAPS for verdict, _ in verdicts[0.0]) >= 3
 
@@ -198,7 +198,7 @@ def test_few_frames_from_random_poses_have_a_verdict(count):
         alone = [units for units in found.drawn if units.independent and units.matched is None]
         assert all(units.count == count for units in alone)
         if len(alone) == 2:
-            assert found.overall.verdict_reason != "short recording"
+            assert found.overall.verdict_reason != "short_recording"
             gaps += found.overall.p_value <= 0.05
     assert gaps <= 4  # binomial(20, 0.05): above 4 in 3 of 1,000
     line = sampling_units(pair[0], None, np.arange(count) % 3.0).describe("sim")

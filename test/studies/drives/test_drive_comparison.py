@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from drive_samples import LAP, RADIUS, made_drive, write_csv
 
-from simjudge.context.verdicts import GAP, GAPS, LARGE_GAP, NO_OVERLAP, PREDICTS, SMALL_GAP, TOO_FEW
+from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.steering_units import RADIANS
 from simjudge.studies.drives.course_line import SPACING, fine_line, line_curvature, line_length, mean_line
@@ -85,20 +85,20 @@ def test_no_small_and_large_gaps_come_in_this_order():
     found = [compare_drive_sets(*sets(bias=bias), wide).results[0] for bias in (0.0, 0.05, 0.25)]
     excess = [each.certainty.excess_w1 for each in found]
     assert excess == sorted(excess)
-    assert [each.certainty.verdict for each in found] == [PREDICTS, SMALL_GAP, LARGE_GAP]
+    assert [each.certainty.verdict for each in found] == [Verdict.PREDICTS, Verdict.SMALL_GAP, Verdict.LARGE_GAP]
     # The gap that was made is inside of its interval.
     assert found[2].certainty.excess_low < 0.25 < found[2].certainty.excess_high
 
 
 def test_a_faster_car_shows_in_its_speed_alone():
     found = verdicts(compare_drive_sets(*sets(speed=1.1), QUICK))
-    assert found[SPEED] in (GAP, LARGE_GAP)
-    assert found[LATERAL] == PREDICTS
+    assert found[SPEED] in (Verdict.GAP, Verdict.LARGE_GAP)
+    assert found[LATERAL] == Verdict.PREDICTS
 
 
 def test_a_car_at_another_speed_drives_no_stretch_that_is_alike():
     result = compare_drive_sets(*sets(speed=2.0), QUICK)
-    assert set(verdicts(result).values()) == {NO_OVERLAP}
+    assert set(verdicts(result).values()) == {Verdict.NO_OVERLAP}
 
 
 def test_few_drives_are_drawn_by_blocks_and_it_is_said():
@@ -107,7 +107,7 @@ def test_few_drives_are_drawn_by_blocks_and_it_is_said():
     assert min(result.units) > 5
     assert any("fewer than 5 drives" in note for note in result.notes)
     # Four drives may be too few; then that is the answer, and not that they are alike.
-    assert verdicts(result)[LATERAL] in (LARGE_GAP, TOO_FEW)
+    assert verdicts(result)[LATERAL] in (Verdict.LARGE_GAP, Verdict.TOO_FEW)
 
 
 def test_a_scene_has_the_course(tmp_path):

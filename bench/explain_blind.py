@@ -94,7 +94,7 @@ def main() -> None:
             shown = [_text(each) for each in (share.content() if share else [None] * 3)]
             rows.writerow([case, kind, f"{drawn:.4g}", _text(found_value(found, kind)), found.is_gap,
                            "" if first is None else first.name, *shown,
-                           _text(found.rest.value), _text(found.certainty.excess_w1), found.certainty.verdict,
+                           _text(found.rest.value), _text(found.certainty.gap), found.certainty.verdict,
                            f"{time.monotonic() - begin:.0f}"])  # fmt: skip
             stream.flush()
 

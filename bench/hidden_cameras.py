@@ -113,10 +113,10 @@ def run_case(plain: sj.FrameSet, detector: Any, folder: Path, case: int, given: 
     causes = [{"cause": each.name, "w1": None if each.w1 is None else each.w1.value, "verdict": each.verdict}
               for each in explained.causes]  # fmt: skip
     found = {
-        "gap": explained.is_gap, "causes": causes, "excess_w1": explained.certainty.excess_w1,
+        "is_gap": explained.is_gap, "causes": causes, "gap": explained.certainty.gap,
         "parameters": {each.name: {"start": each.start, "value": each.value, "low": each.low, "high": each.high,
                                    "told": each.told} for each in fitted.parameters},
-        "held_out": {name: {"mean_w1": each.mean_w1, "floor_q95": each.certainty.floor_q95,
+        "held_out": {name: {"mean_w1": each.mean_w1, "noise_q95": each.certainty.noise_q95,
                             "p_value": each.certainty.p_value}
                      for name in ("before", "start", "after") for each in [getattr(fitted, name)]},
     }  # fmt: skip
@@ -147,12 +147,12 @@ def score(folder: Path) -> dict[str, Any]:
         drawn["white_balance, blue"], possible["white_balance, blue"] = blue / (high - low), blue / (high - 1)
     before, after = held["before"], held["after"]
     return {
-        "case": folder.name, "defects": camera, "gap": found["gap"], "first": first, "shares": shares,
+        "case": folder.name, "defects": camera, "is_gap": found["is_gap"], "first": first, "shares": shares,
         "right": bool(first) and shares.get(first) == most,
         "tied": bool(first) and shares.get(first, -1.0) >= most - TIED,
         "drawn": drawn, "possible": possible, "values": values, "seconds": found["seconds"],
-        "open": before["mean_w1"] > before["floor_q95"], "closed": after["mean_w1"] <= after["floor_q95"] + ROUNDING,
-        "before": before["mean_w1"], "after": after["mean_w1"], "q95": after["floor_q95"],
+        "open": before["mean_w1"] > before["noise_q95"], "closed": after["mean_w1"] <= after["noise_q95"] + ROUNDING,
+        "before": before["mean_w1"], "after": after["mean_w1"], "q95": after["noise_q95"],
     }  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def print_tables(folders: list[Path]) -> None:
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     for name in [folder.name for folder in folders] + ["all"]:
         rows = [each for each in scored if name in {each["set"], "all"}]
-        gaps, above = ([each for each in rows if each[key]] for key in ("gap", "open"))
+        gaps, above = ([each for each in rows if each[key]] for key in ("is_gap", "open"))
         drawn, possible = (np.median([off for each in rows for off in each[key].values()] or [math.nan])
                            for key in ("drawn", "possible"))  # fmt: skip
         print(f"| {name} | {len(rows)} | {_count(rows, 'right')} | {len(gaps)} | {_count(gaps, 'right')} | "
@@ -177,14 +177,14 @@ def print_tables(folders: list[Path]) -> None:
     for kind, span in (RANGES | {"white_balance, blue": BLUE_RANGE}).items():
         off = [each["drawn"][kind] for each in scored if kind in each["drawn"]]
         most = [each for each in scored
-                if each["gap"] and each["shares"].get(kind) == max(each["shares"].values())]  # fmt: skip
+                if each["is_gap"] and each["shares"].get(kind) == max(each["shares"].values())]  # fmt: skip
         if off:
             print(f"| {kind} | {span[0]:g} to {span[1]:g} | {len(off)} | {_count(most, 'right')} of {len(most)} | "
                   f"{np.median(off):.1%} | {max(off):.1%} |")  # fmt: skip
     print("\n| case | drawn (fitted; Shapley value) | first cause | W1 before, after, 95 % of the floor |")
     print("| --- | --- | --- | --- |")
     for each in scored:
-        if (each["gap"] and not each["right"]) or not each["closed"]:
+        if (each["is_gap"] and not each["right"]) or not each["closed"]:
             drawn_words = "; ".join(f"{kind} {each['defects'][kind]['value']:.3g} ({each['values'][kind]:.3g}; "
                                     f"{each['shares'][kind]:.3f})" for kind in each["defects"])  # fmt: skip
             print(f"| {each['set']} {each['case']} | {drawn_words} | {each['first'] or 'none'} | "

@@ -105,10 +105,10 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
     floor = 0.4 * mean if known and verdict == "gap" else mean
     p_value = (0.001 if verdict == "gap" else 0.41) if known else None
     excess = mean - floor if known else None
-    out |= {"excess_low": excess - 0.03 if known else None, "excess_high": excess + 0.04 if known else None}
-    out |= {"detectable_w1": 0.06 if known else None, "permutations": 999, "bootstrap": 200, "units_a": 40}
-    out |= {"units_b": 40, "margin": 0.05, "verdict_reason": "", "floor_mean": floor}
-    out |= {"floor_q95": floor * 1.3 if known else None, "excess_w1": excess}
+    out |= {"gap_low": excess - 0.03 if known else None, "gap_high": excess + 0.04 if known else None}
+    out |= {"detectable_gap": 0.06 if known else None, "permutations": 999, "bootstrap": 200, "units_a": 40}
+    out |= {"units_b": 40, "margin": 0.05, "verdict_reason": "", "noise": floor}
+    out |= {"noise_q95": floor * 1.3 if known else None, "gap": excess}
     out["p_value"] = out["p_adjusted"] = p_value
     return out
 
@@ -160,7 +160,7 @@ def write_sweep(folder: Path, contexts: pa.Table) -> Path:
             entry |= {"mean_w1": 0.3 - 0.1 * theta + 0.05 * (c or 0), "overlap_b": 1.1 - 0.6 * theta}
             entry |= {"overlap_a": 1.2 - 0.0045 * theta * patch[0], "mean_batch_a": 60 * (1 - theta) + (c or 0)}
             entry |= {"mean_batch_b": 40 * (1 - theta)}
-            untested = ("floor_mean", "floor_q95", "p_value", "p_adjusted", "excess_low", "excess_high")
+            untested = ("noise", "noise_q95", "p_value", "p_adjusted", "gap_low", "gap_high")
             entries[c] = {k: v for k, v in entry.items() if k not in untested}
         by_class = {str(c): entries[c] for c in (1, 2)}
         curves.append({"theta": theta, "patch": patch, "by_class": by_class, "overall": entries[None]})

@@ -22,15 +22,15 @@ def made_entry(a: str, b: str, net: str, key: str, *, paired: bool) -> dict:
     entry = {
         "n_a": 10, "n_b": 12, "compared": 8, "n_overlap_a": 8, "n_overlap_b": 3, "overlap_a": 0.8, "overlap_b": 0.25,
         "mean_w1": w1, "relative_w1": w1 / 0.8, "mean_performance_a": 0.8, "mean_performance_b": 0.7,
-        "floor_mean": 0.02, "floor_q95": 0.03, "excess_w1": w1 - 0.02, "excess_low": w1 - 0.03, "excess_high": w1,
+        "noise": 0.02, "noise_q95": 0.03, "gap": w1 - 0.02, "gap_low": w1 - 0.03, "gap_high": w1,
         "p_value": 0.001 if gap else 0.4, "p_adjusted": 0.001 if gap else 0.4, "p_study": 0.01 if gap else 1.0,
         "margin": 0.05, "permutations": 999, "bootstrap": 200, "units_a": 10, "units_b": 10, "verdict_reason": "",
-        "detectable_w1": 0.06,
+        "detectable_gap": 0.06,
         "verdict": "large_gap" if gap else "cannot_tell", "verdict_study": "large_gap" if gap else "cannot_tell",
     }  # fmt: skip
     if a == "hall" and b == "lab_sim" and key == "2":
-        entry |= dict.fromkeys(("mean_w1", "relative_w1", "floor_mean", "excess_low", "excess_high", "p_value",
-                                "detectable_w1"))  # fmt: skip
+        entry |= dict.fromkeys(("mean_w1", "relative_w1", "noise", "gap_low", "gap_high", "p_value",
+                                "detectable_gap"))  # fmt: skip
         entry |= {"p_adjusted": None, "p_study": None, "verdict": "no_overlap", "verdict_study": "no_overlap"}
         entry |= {"compared": 0, "overlap_a": 0.0, "n_overlap_a": 0, "overlap_b": 0.0, "n_overlap_b": 0}
     if paired:

@@ -49,10 +49,10 @@ class Certainty:
     """What stands beside a mean W1. Numbers are None where nothing was compared or nothing was tried.
 
     Attributes:
-        floor_mean, floor_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
-        excess_w1: mean W1 less floor_mean.
-        excess_low, excess_high: 95 % interval of the excess: of the W1 that endless samples would show.
-        detectable_w1: the gap that these sizes would have shown in about 80 of 100 cases; None also where there is too
+        noise, noise_q95: mean W1 if A and B did not differ: mean and 95 % quantile over permutations.
+        gap: mean W1 less noise.
+        gap_low, gap_high: 95 % interval of the excess: of the W1 that endless samples would show.
+        detectable_gap: the gap that these sizes would have shown in about 80 of 100 cases; None also where there is too
             little to show any.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
         p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
@@ -64,12 +64,12 @@ class Certainty:
         verdict_reason: why there is too little to tell.
     """
 
-    floor_mean: float | None = None
-    floor_q95: float | None = None
-    excess_w1: float | None = None
-    excess_low: float | None = None
-    excess_high: float | None = None
-    detectable_w1: float | None = None
+    noise: float | None = None
+    noise_q95: float | None = None
+    gap: float | None = None
+    gap_low: float | None = None
+    gap_high: float | None = None
+    detectable_gap: float | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     permutations: int = 0
@@ -138,13 +138,13 @@ def _reason(evidence: Evidence, certainty: Certainty, classes: int) -> Reason:
 def _judged(certainty: Certainty, reason: Reason, p: float | None, margin: float) -> Certainty:
     if certainty.p_value is not None:
         certainty = replace(certainty, margin=margin)
-    low, high = certainty.excess_low, certainty.excess_high
+    low, high = certainty.gap_low, certainty.gap_high
     if certainty.verdict == Verdict.NO_OVERLAP or certainty.p_value is None or low is None or high is None:
         # Whatever was not tried: no verdict. p alone says nothing about how large a gap is.
         return replace(certainty, p_adjusted=p)
     if reason or p is None:
         why = reason or Reason.FEW_RELABELLINGS
-        return replace(certainty, detectable_w1=None, verdict=Verdict.TOO_FEW, verdict_reason=why)
+        return replace(certainty, detectable_gap=None, verdict=Verdict.TOO_FEW, verdict_reason=why)
     return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, margin))
 
 
@@ -167,7 +167,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     if not len(defined):
         return sure
     floor = float(defined.mean())
-    sure = replace(sure, floor_mean=floor, floor_q95=float(np.quantile(defined, 0.95)), excess_w1=w1 - floor)
+    sure = replace(sure, noise=floor, noise_q95=float(np.quantile(defined, 0.95)), gap=w1 - floor)
     if not len(draws):
         return sure
     # A redrawn W1 is biased upward, so the spread of the draws is used and not their place.
@@ -176,9 +176,9 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     needed = float(np.quantile(defined, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(draws.std())
     return replace(
         sure,
-        excess_low=w1 - floor - spread,
-        excess_high=largest_gap(w1 + spread, floor),
-        detectable_w1=largest_gap(needed, floor),
+        gap_low=w1 - floor - spread,
+        gap_high=largest_gap(w1 + spread, floor),
+        detectable_gap=largest_gap(needed, floor),
     )
 
 

@@ -34,11 +34,11 @@ def _judged(newly: NewlyCovered) -> str:
     """W1 on the newly covered contexts, beside what chance gives."""
     sure = newly.certainty
     verdict = verdict_words(sure.verdict, sure.margin)
-    if newly.mean_w1 is None or sure.floor_mean is None:
+    if newly.mean_w1 is None or sure.noise is None:
         return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {verdict}"
-    interval = "" if sure.excess_low is None else f", excess {sure.excess_low:.3f} to {sure.excess_high:.3f}"
+    interval = "" if sure.gap_low is None else f", excess {sure.gap_low:.3f} to {sure.gap_high:.3f}"
     return (
-        f"W1 on the {newly.contexts} newly covered contexts is {newly.mean_w1:.3f}, by chance {sure.floor_mean:.3f}"
+        f"W1 on the {newly.contexts} newly covered contexts is {newly.mean_w1:.3f}, by chance {sure.noise:.3f}"
         f"{interval}: {verdict}"
     )
 

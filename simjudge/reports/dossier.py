@@ -230,13 +230,13 @@ def _row(entry: ResultEntry) -> dict[str, Any]:
         "contexts": f"{entry.count('n_a'):,} / {entry.count('n_b'):,}",
         "compared": f"{entry.count('compared'):,}",
         "w1": shown("mean_w1"),
-        "floor": shown("floor_mean"),
-        "excess": f"{shown('excess_w1')} ({shown('excess_low')} to {shown('excess_high')})",
+        "floor": shown("noise"),
+        "excess": f"{shown('gap')} ({shown('gap_low')} to {shown('gap_high')})",
         "p": format_p(entry.number("p_value")),
         "adjusted": format_p(entry.number("p_adjusted")),
         "overlap": f"{shown('overlap_a', 2)} / {shown('overlap_b', 2)}",
         "outside": shown("mean_performance_outside_a", 2),
-        "detectable": shown("detectable_w1"),
+        "detectable": shown("detectable_gap"),
     }
 
 

@@ -42,7 +42,7 @@ PRIORS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1e12)
 """Contexts that may be assumed beside those that are like one, in the odds of a unit."""
 GROUP = 50
 """Deals that lend each other what one of them cannot compare."""
-MAIN = ("mean_w1", "overlap_a", "overlap_b", "p_value", "excess_low", "excess_high")
+MAIN = ("mean_w1", "overlap_a", "overlap_b", "p_value", "gap_low", "gap_high")
 """Numbers that are printed; all are compared."""
 BLOCK = 256
 """Contexts whose similarity to all others is computed at once."""
@@ -440,7 +440,7 @@ def certainty(
         return p_value
     floor = float(defined.mean())
     quantile = float(np.quantile(defined, 0.95))
-    found = {**p_value, "floor_mean": floor, "floor_q95": quantile, "excess_w1": mean_w1 - floor}
+    found = {**p_value, "noise": floor, "noise_q95": quantile, "gap": mean_w1 - floor}
     means = drawn[0][drawn[1] > 0] / drawn[1][drawn[1] > 0]
     if not len(means):
         return found
@@ -448,9 +448,9 @@ def certainty(
     needed = float(np.quantile(defined, 1 - SIGNIFICANCE / tested)) + POWER * float(means.std())
     return {
         **found,
-        "excess_low": mean_w1 - floor - spread,
-        "excess_high": largest_gap(mean_w1 + spread, floor),
-        "detectable_w1": largest_gap(needed, floor),
+        "gap_low": mean_w1 - floor - spread,
+        "gap_high": largest_gap(mean_w1 + spread, floor),
+        "detectable_gap": largest_gap(needed, floor),
     }
 
 
@@ -575,13 +575,13 @@ def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> No
     tested = [key for key, found in classes.items() if entries.get(key, {}).get("p_adjusted") is not None
               and found.get("p_value") is not None]  # fmt: skip
     for key, found in classes.items():
-        if key not in tested and entries.get(key, {}).get("detectable_w1") is None:
-            found.pop("detectable_w1", None)
+        if key not in tested and entries.get(key, {}).get("detectable_gap") is None:
+            found.pop("detectable_gap", None)
     least = classes["overall"].get("p_value") or 0.0
     corrected = holm({key: classes[key]["p_value"] for key in tested if key != "overall"})
     for key in tested:
         p = classes[key]["p_adjusted"] = least if key == "overall" else max(corrected[key], least)
-        low, high, margin = (entries[key].get(name) for name in ("excess_low", "excess_high", "margin"))
+        low, high, margin = (entries[key].get(name) for name in ("gap_low", "gap_high", "margin"))
         if low is None or high is None:
             continue
         if p > SIGNIFICANCE:

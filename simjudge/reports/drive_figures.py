@@ -117,8 +117,8 @@ def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
         axes = add_axes(figure, (0, 0, _WIDTH, 190.0), _MARGINS)
         axes.set_title(f"{metric}: W1 [{row['unit']}]", fontsize=11)
         axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
-        if row["floor_mean"] is not None:
-            axes.axhline(row["floor_mean"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="floor")
+        if row["noise"] is not None:
+            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="floor")
         axes.axhline(row["margin"], color=LIGHT["gap"], linewidth=1, label="margin")
         axes.set_xlim(0, result.content["course"]["length"])
         axes.set_ylim(bottom=0)

@@ -59,14 +59,14 @@ def metric_sentence(row: Row) -> str:
     """
     name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
     if verdict in GAPS:
-        away = f"W1 is {number(row['excess_w1'])} {unit} above the floor (95 % {_interval(row)})"
+        away = f"W1 is {number(row['gap'])} {unit} above the floor (95 % {_interval(row)})"
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
         return f"{name}: {verdict_text(row)}. {away}{mean}."
     if verdict == Verdict.PREDICTS:
         return (f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
                 f"{_shown_gap_sentence(row)}")  # fmt: skip
     if verdict == Verdict.CANNOT_TELL:
-        return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['excess_high'])} {unit} may"
+        return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
                 f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
     if verdict == Verdict.NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
@@ -76,7 +76,7 @@ def metric_sentence(row: Row) -> str:
 
 def _shown_gap_sentence(row: Row) -> str:
     """The gap that these drives would have shown; empty where none is known."""
-    shown = row.get("detectable_w1")
+    shown = row.get("detectable_gap")
     if shown is None:
         return ""
     return f" Such drives show a gap of {number(shown)} {row['unit']} in about 80 of 100 cases."
@@ -146,8 +146,8 @@ def table_row(row: Row) -> Sequence[str]:
     """
     p = row["p_adjusted"]
     return [
-        row["metric"], verdict_text(row), row["unit"], number(row["mean_w1"]), number(row["floor_mean"]),
-        number(row["excess_w1"]), _interval(row), "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        row["metric"], verdict_text(row), row["unit"], number(row["mean_w1"]), number(row["noise"]),
+        number(row["gap"]), _interval(row), "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
         number(row["mean_performance_a"]), number(row["mean_performance_b"]), number(row["overlap_a"], 2),
         number(row["overlap_b"], 2),
     ]  # fmt: skip
@@ -165,6 +165,6 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def _interval(row: Row) -> str:
-    if row["excess_low"] is None:
+    if row["gap_low"] is None:
         return "-"
-    return f"{number(row['excess_low'])} to {number(row['excess_high'])}"
+    return f"{number(row['gap_low'])} to {number(row['gap_high'])}"

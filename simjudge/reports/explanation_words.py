@@ -86,7 +86,7 @@ def headline(found: Explanation) -> str:
         sure = found.certainty
         return (
             f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
-            f"(floor {format_number(sure.floor_mean)}, p {format_p(sure.p_value)})."
+            f"(floor {format_number(sure.noise)}, p {format_p(sure.p_value)})."
         )
     told = [cause for cause in found.causes if cause.verdict == EXPLAINS]
     if not told:
@@ -202,8 +202,8 @@ def lead(found: Explanation) -> str:
     limit = "above" if found.is_gap else "not above"
     return (
         f"{found.names[1]} predicts {found.names[0]} with a mean W1 of {format_number(found.mean_w1)}; chance alone "
-        f"gives {format_number(sure.floor_mean)}. The excess of {format_number(sure.excess_w1)} "
-        f"({format_number(sure.excess_low)} to {format_number(sure.excess_high)}) is {limit} chance "
+        f"gives {format_number(sure.noise)}. The excess of {format_number(sure.gap)} "
+        f"({format_number(sure.gap_low)} to {format_number(sure.gap_high)}) is {limit} chance "
         f"(p {format_p(sure.p_value)}, limit {SIGNIFICANCE:g})."
     )
 

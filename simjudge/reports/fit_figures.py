@@ -34,7 +34,7 @@ def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
             colour = LIGHT["a"] if name == "fitted" else LIGHT["band"]
             bars = axes.barh(row, each.mean_w1, 0.5, color=colour, linewidth=0)
             figure.add_tooltips(bars[0], [f"{name}: {format_number(each.mean_w1)}"])
-            floor, high = each.certainty.floor_mean, each.certainty.floor_q95
+            floor, high = each.certainty.noise, each.certainty.noise_q95
             if floor is not None:
                 end = floor if high is None else high
                 axes.plot([floor, end], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)

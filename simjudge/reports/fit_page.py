@@ -228,8 +228,8 @@ def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
     held = zip((f"B's own {found.sensor}", "starting values", "fitted"), (found.before, found.start, found.after),
                found.fitted_w1, strict=True)  # fmt: skip
     return [
-        (name, format_number(each.mean_w1), format_number(each.certainty.floor_mean),
-         format_number(each.certainty.floor_q95), format_p(each.certainty.p_value),
+        (name, format_number(each.mean_w1), format_number(each.certainty.noise),
+         format_number(each.certainty.noise_q95), format_p(each.certainty.p_value),
          verdict_words(each.certainty.verdict, each.certainty.margin), format_number(fitted))
         for name, each, fitted in held
     ]  # fmt: skip

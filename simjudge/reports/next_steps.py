@@ -60,7 +60,7 @@ def times_more_frames(entry: ResultEntry) -> float | None:
     Returns:
         The factor, at least 1; None where one of the numbers is undefined or the margin is 0.
     """
-    high, shown = entry.number("excess_high"), entry.number("detectable_w1")
+    high, shown = entry.number("gap_high"), entry.number("detectable_gap")
     if high is None or shown is None or entry.margin <= 0:
         return None
     return max(1.0, (max(high, shown) / entry.margin) ** 2)
@@ -89,11 +89,11 @@ def _round_up(count: float) -> int:
 
 
 def _largest_gap(result: Result) -> str:
-    gaps = [e for e in result.classes if e.verdict in GAPS and e.number("excess_w1") is not None]
+    gaps = [e for e in result.classes if e.verdict in GAPS and e.number("gap") is not None]
     if len(result.classes) < 2 or not gaps:
         return ""
-    largest = max(gaps, key=lambda e: e.number("excess_w1") or 0.0)
-    excess = format_number(largest.number("excess_w1"))
+    largest = max(gaps, key=lambda e: e.number("gap") or 0.0)
+    excess = format_number(largest.number("gap"))
     return f"Begin with class {largest.label}, whose W1 is {excess} above its floor. "
 
 

@@ -17,8 +17,8 @@ _START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id"
 """First columns of the numbers as CSV."""
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
-    "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "floor_mean", "floor_q95",
-    "excess_w1", "excess_low", "excess_high", "detectable_w1", "permutations", "bootstrap", "units_a", "units_b",
+    "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "noise", "noise_q95",
+    "gap", "gap_low", "gap_high", "detectable_gap", "permutations", "bootstrap", "units_a", "units_b",
     "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff",
     "overlap_a", "overlap_b", "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b",
     "mean_performance_a", "mean_performance_b",
@@ -64,13 +64,13 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     )),
     ("W1, distance of the performance distributions in like contexts", (
         NumberRow("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
-        NumberRow("floor", "mean W1 to expect if A and B did not differ", ("floor_mean",)),
-        NumberRow("floor, 95 % quantile", "what chance stays below 19 times of 20", ("floor_q95",)),
-        NumberRow("excess", "mean W1 less the floor", ("excess_w1",)),
+        NumberRow("floor", "mean W1 to expect if A and B did not differ", ("noise",)),
+        NumberRow("floor, 95 % quantile", "what chance stays below 19 times of 20", ("noise_q95",)),
+        NumberRow("excess", "mean W1 less the floor", ("gap",)),
         NumberRow("95 % interval", "of the excess: the W1 that endless samples would show",
-            ("excess_low", "excess_high"), pattern="{} to {}"),
+            ("gap_low", "gap_high"), pattern="{} to {}"),
         NumberRow("shown in 80 %", "the gap that these sizes would have shown in about 80 of 100 cases",
-            ("detectable_w1",)),
+            ("detectable_gap",)),
         NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
         NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
         NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),

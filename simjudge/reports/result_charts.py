@@ -47,7 +47,7 @@ def draw_floors(axes: Axes, entries: Sequence[ResultEntry]) -> None:
     axes.grid(visible=False, axis="y")
     for row, entry in enumerate(entries):
         colour = LIGHT[VERDICT_COLOURS[entry.verdict]]
-        floor, quantile, w1 = (entry.number(f) for f in ("floor_mean", "floor_q95", "mean_w1"))
+        floor, quantile, w1 = (entry.number(f) for f in ("noise", "noise_q95", "mean_w1"))
         interval = interval_on_w1(entry)
         if quantile is not None:
             label = "W1 by chance, up to its 95 % quantile"
@@ -98,7 +98,7 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
 
 def _draw_point(axes: Axes, point: OverlapPoint) -> None:
     entry, x, colour = point.entry, point.entry.number("overlap_a") or 0.0, LIGHT[point.colour]
-    floor, interval = entry.number("floor_mean"), interval_on_w1(entry)
+    floor, interval = entry.number("noise"), interval_on_w1(entry)
     if interval is not None and not point.small:
         axes.plot([x, x], interval, color=colour, alpha=0.6)
     if floor is not None and not point.small:
@@ -210,7 +210,7 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str
 
 def _sweep_tooltip(entry: ResultEntry, field: str, value: float) -> str:
     if field == "mean_w1":
-        floor = entry.number("floor_mean")
+        floor = entry.number("noise")
         return f"mean W1 {format_number(value)}" + (
             f", floor {format_number(floor)}" if floor is not None else ", no floor computed"
         )

@@ -116,9 +116,9 @@ def _verdict(entry: Mapping[str, Any]) -> str:
 
 
 def _certainty(entry: Mapping[str, Any]) -> Sequence[str]:
-    low, high = entry.get("excess_low"), entry.get("excess_high")
+    low, high = entry.get("gap_low"), entry.get("gap_high")
     spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
-    return _number(entry.get("floor_mean")), _number(entry.get("excess_w1")), spread, _number(entry.get("p_value"))
+    return _number(entry.get("noise")), _number(entry.get("gap")), spread, _number(entry.get("p_value"))
 
 
 def _number(value: float | None, digits: int = 3) -> str:

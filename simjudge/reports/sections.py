@@ -30,7 +30,7 @@ from simjudge.results.saved_result import Result, ResultEntry
 
 SORTED_BY_ID = 12
 """Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""
-_ORDERS = {"excess": "excess_w1", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
+_ORDERS = {"excess": "gap", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
 """Name of an order of the verdicts to the field that it is by."""
 OPEN_SECTIONS = 8
 """How many sections after the first are unfolded when the page opens."""
@@ -138,7 +138,7 @@ def ordered_entries(result: Result) -> list[ResultEntry]:
 
 def _excess(entry: ResultEntry) -> float:
     """How far an entry's W1 stands above its floor; above 0 without a floor; entries without a W1 are last."""
-    known = (entry.number(f) for f in ("excess_w1", "mean_w1"))
+    known = (entry.number(f) for f in ("gap", "mean_w1"))
     return next((v for v in known if v is not None), -1e9)
 
 

@@ -16,8 +16,8 @@ from simjudge.reports.number_format import (
 )
 from simjudge.results.saved_result import Result, ResultEntry
 
-_INTERVAL = ("excess_low", "excess_high", "detectable_w1")
-_FLOOR = ("floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
+_INTERVAL = ("gap_low", "gap_high", "detectable_gap")
+_FLOOR = ("noise", "noise_q95", "gap", "p_value", "p_adjusted")
 _NEED_OVERLAP = (
     "mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "w1_quantiles", "mean_abs_mean_diff",
     "mean_batch_a", "mean_batch_b", *_INTERVAL, *_FLOOR,
@@ -151,13 +151,13 @@ def evidence(entry: ResultEntry) -> str:
     Returns:
         A sentence or two; empty where nothing was compared.
     """
-    w1, floor, p = (entry.number(f) for f in ("mean_w1", "floor_mean", "p_value"))
+    w1, floor, p = (entry.number(f) for f in ("mean_w1", "noise", "p_value"))
     if w1 is None:
         return ""
     if floor is None or p is None:
         return f"Mean W1 is {format_number(w1)}."
     spread = f" (95 % interval {format_interval(entry)})" if format_interval(entry) else ""
-    excess = entry.number("excess_w1")
+    excess = entry.number("gap")
     where = _from_floor(w1 - floor if excess is None else excess)
     permutations = entry.count("permutations")
     smallest = permutations > 0 and p <= 1.0000001 / (1 + permutations)
@@ -169,7 +169,7 @@ def evidence(entry: ResultEntry) -> str:
 
 
 def _detectable(entry: ResultEntry) -> str:
-    shown = entry.number("detectable_w1")
+    shown = entry.number("detectable_gap")
     if shown is None or entry.verdict == Verdict.TOO_FEW:
         return ""
     return f" Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
@@ -225,7 +225,7 @@ def effect_size(entry: ResultEntry) -> str:
     Returns:
         Words to stand under the headline of the verdict; empty without a floor.
     """
-    w1, floor = entry.number("mean_w1"), entry.number("floor_mean")
+    w1, floor = entry.number("mean_w1"), entry.number("noise")
     if w1 is None or floor is None:
         return ""
     return f"W1 {_from_floor(w1 - floor)} the floor, over {format_percent(entry.number('overlap_a'))} of A"
@@ -241,7 +241,7 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
     Returns:
         Mean W1, interval, floor, p and both overlaps on a line.
     """
-    w1, floor, p = (entry.number(f) for f in ("mean_w1", "floor_mean", "p_value"))
+    w1, floor, p = (entry.number(f) for f in ("mean_w1", "noise", "p_value"))
     parts = (f"O_A {format_percent(entry.number('overlap_a'))}", f"O_B {format_percent(entry.number('overlap_b'))}")
     shares = ", ".join(part.replace(" ", NO_BREAK_SPACE) for part in parts)
     if w1 is None:

@@ -47,7 +47,7 @@ class PairPoint:
     def tooltip(self) -> str:
         """Which sets, and all numbers that belong together."""
         each, entry = self.comparison, self.entry
-        numbers = [f"W1 {format_number(entry.number('mean_w1'))}", f"floor {format_number(entry.number('floor_mean'))}"]
+        numbers = [f"W1 {format_number(entry.number('mean_w1'))}", f"floor {format_number(entry.number('noise'))}"]
         numbers += [f"p in the study {format_p(entry.number('p_study'))}"]
         numbers += [f"O_{x.upper()} {format_percent(entry.number(f'overlap_{x}'))}" for x in "ab"]
         return f"{each.b} predicts {each.a}, {each.net}, {entry.label}: {', '.join(numbers)}"
@@ -86,7 +86,7 @@ def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) ->
         if not drawn:
             continue
         x = [p.entry.number("overlap_a") or 0.0 for p in drawn]
-        for at, floor in zip(x, (p.entry.number("floor_mean") for p in drawn), strict=True):
+        for at, floor in zip(x, (p.entry.number("noise") for p in drawn), strict=True):
             if floor is not None:
                 axes.plot([at - half, at + half], [floor, floor], color=LIGHT["floor"], linewidth=1.2, zorder=1.5)
         y = [p.entry.number("mean_w1") or 0.0 for p in drawn]

@@ -253,7 +253,7 @@ def _mean_bar(entries: Sequence[ResultEntry], field: str) -> BarValue | None:
     if not known:
         return None
     values = [value for value, _ in known]
-    floors = [floor for _, entry in known if (floor := entry.number("floor_mean")) is not None and field == "mean_w1"]
+    floors = [floor for _, entry in known if (floor := entry.number("noise")) is not None and field == "mean_w1"]
     floor = math.fsum(floors) / len(floors) if floors else None
     return BarValue(math.fsum(values) / len(values), min(values), max(values), floor, len(values))
 

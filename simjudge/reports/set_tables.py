@@ -19,7 +19,7 @@ KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
 KIND_COLUMNS = (
     "net", "class", "kind", "comparisons", "compared", "w1_least", "w1_least_pair", "w1_mean", "w1_most",
-    "w1_most_pair", "floor_mean", "relative_w1", "overlap_a_least", "overlap_a_mean", "overlap_a_most", "gaps",
+    "w1_most_pair", "noise", "relative_w1", "overlap_a_least", "overlap_a_mean", "overlap_a_most", "gaps",
 )  # fmt: skip
 """Columns of the table by kind as CSV."""
 
@@ -127,7 +127,7 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
     )
     entries = [entry for _, entry in found]
     w1 = _least_mean_most([value for value, _ in known])
-    floors, relative, overlap = (_known(entries, f) for f in ("floor_mean", "relative_w1", "overlap_a"))
+    floors, relative, overlap = (_known(entries, f) for f in ("noise", "relative_w1", "overlap_a"))
     gaps = sum(entry.fields["verdict_study"] in GAPS for entry in entries)
     ends = (known[0][1], known[-1][1]) if known else ("", "")
     return KindRow(

@@ -214,14 +214,14 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
 
 
 def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
-    verdict, low, high = Verdict(entry.fields["verdict_study"]), entry.number("excess_low"), entry.number("excess_high")
+    verdict, low, high = Verdict(entry.fields["verdict_study"]), entry.number("gap_low"), entry.number("gap_high")
     interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
     p, p_study = entry.number("p_value"), entry.number("p_study")
     return [
         SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
         SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
         _number(entry.number("mean_w1")), _share(entry.number("relative_w1")),
-        _number(entry.number("floor_mean")), _number(low, interval),
+        _number(entry.number("noise")), _number(low, interval),
         _number(entry.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
         _number(entry.number("overlap_a"), format_percent(entry.number("overlap_a"))),
         _number(entry.number("overlap_b"), format_percent(entry.number("overlap_b"))),

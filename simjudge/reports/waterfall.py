@@ -22,7 +22,7 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
     Returns:
         The figure: the whole on top, then a bar a cause that shares in it, and what is left.
     """
-    shared, whole = found.shared, found.certainty.excess_w1 or 0.0
+    shared, whole = found.shared, found.certainty.gap or 0.0
     rows = len(shared) + 2
     sure = found.certainty
     with report_style():
@@ -36,7 +36,7 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
         axes.set_ylim(rows - 0.5, -0.5)
         axes.set_xlabel("excess W1 (mean W1 less what chance gives)")
         drawn: list[tuple[float, float, Interval | None, str, str]] = [
-            (0.0, whole, _bounds(sure.excess_w1, sure.excess_low, sure.excess_high), "soft", "the whole gap")
+            (0.0, whole, _bounds(sure.gap, sure.gap_low, sure.gap_high), "soft", "the whole gap")
         ]
         left = whole
         for cause in shared:

@@ -153,7 +153,7 @@ class AblationResult:
             each.comparison.overall for question in _AGAINST_BASELINE for each in self.answers(question)
             if each.variant == variant
         ]  # fmt: skip
-        excess = [value for each in against if (value := each.number("excess_w1")) is not None]
+        excess = [value for each in against if (value := each.number("gap")) is not None]
         return VariantRank(
             variant,
             self.changes[variant],
@@ -211,8 +211,8 @@ def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
     Returns:
         NEARER, FARTHER or AS_FAR.
     """
-    low, high = variant.number("excess_low"), variant.number("excess_high")
-    least, most = baseline.number("excess_low"), baseline.number("excess_high")
+    low, high = variant.number("gap_low"), variant.number("gap_high")
+    least, most = baseline.number("gap_low"), baseline.number("gap_high")
     differs = str(variant.fields["verdict_study"]) in GAPS or str(baseline.fields["verdict_study"]) in GAPS
     if differs and high is not None and least is not None and high < least:
         return NEARER

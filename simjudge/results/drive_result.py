@@ -34,11 +34,11 @@ class MetricFields(OpenFields):
     unit: str
     compared: Count
     mean_w1: Value = None
-    floor_mean: Value = None
-    excess_w1: Value = None
-    excess_low: Value = None
-    excess_high: Value = None
-    detectable_w1: Value = None
+    noise: Value = None
+    gap: Value = None
+    gap_low: Value = None
+    gap_high: Value = None
+    detectable_gap: Value = None
     overlap_a: Value = None
     overlap_b: Value = None
     mean_performance_a: Value = None
@@ -54,9 +54,9 @@ class OverallFields(OpenFields):
     """All metrics together, each in units of its margin."""
 
     p_value: Value = None
-    excess_w1: Value = None
-    excess_low: Value = None
-    excess_high: Value = None
+    gap: Value = None
+    gap_low: Value = None
+    gap_high: Value = None
     verdict: Annotated[str, Choice(*Verdict)]
     verdict_reason: str = ""
 

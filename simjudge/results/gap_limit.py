@@ -76,7 +76,7 @@ class GapLimit:
             entry: a class, or all classes together.
             p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
         """
-        low, high = entry.number("excess_low"), entry.number("excess_high")
+        low, high = entry.number("gap_low"), entry.number("gap_high")
         if p_adjusted is None or low is None or high is None:
             return False
         margin = entry.margin if self.margin is None else self.margin
@@ -108,8 +108,8 @@ class GapLimit:
             compared: see `gaps`.
         """
         return [
-            f"{one.name}, {entry.label}: {entry.number('excess_w1'):.3f} above the floor"
-            f" (95 % interval {entry.number('excess_low'):.3f} to {entry.number('excess_high'):.3f})"
+            f"{one.name}, {entry.label}: {entry.number('gap'):.3f} above the floor"
+            f" (95 % interval {entry.number('gap_low'):.3f} to {entry.number('gap_high'):.3f})"
             for one, entry in self.gaps(compared)
         ]
 

@@ -48,7 +48,7 @@ class ResultEntry:
     @property
     def shown_gap(self) -> float | None:
         """The gap that would have been shown in about 80 of 100 cases; None where nothing was tested."""
-        return None if self.number("p_adjusted") is None else self.number("detectable_w1")
+        return None if self.number("p_adjusted") is None else self.number("detectable_gap")
 
     @property
     def verdict(self) -> Verdict:

@@ -126,7 +126,7 @@ def correct_for_study(comparisons: Sequence[dict[str, Any]]) -> None:
     for entry in (*together, *(entry for _, entry in classes)):
         p, verdict = entry["p_study"], entry["verdict"]
         if verdict in _DECIDED and p is not None:
-            verdict = verdict_by_margin(p, entry["excess_low"], entry["excess_high"], entry["margin"])
+            verdict = verdict_by_margin(p, entry["gap_low"], entry["gap_high"], entry["margin"])
         entry["verdict_study"] = verdict
 
 

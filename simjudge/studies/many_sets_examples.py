@@ -75,7 +75,7 @@ def example_comparisons(study: JudgedSets, comparisons: Sequence[Mapping[str, An
     """
     best: dict[str, tuple[float, Mapping[str, Any]]] = {}
     for each in comparisons:
-        w1, floor = each["overall"]["mean_w1"], each["overall"]["floor_mean"]
+        w1, floor = each["overall"]["mean_w1"], each["overall"]["noise"]
         if w1 is None:
             continue
         worth = w1 - (floor or 0.0)

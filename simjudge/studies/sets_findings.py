@@ -166,7 +166,7 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
             continue
         rows = {entry.label: (entry.number("pointwise_mean_difference"), entry.number("mean_w1"))
                 for entry in each.classes}  # fmt: skip
-        floors = {entry.label: entry.number("floor_mean") for entry in each.classes}
+        floors = {entry.label: entry.number("noise") for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
@@ -200,7 +200,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
             {f"{at:g}": share for (at, _), share in zip(along, shares, strict=True)},
         )
         distances = {f"{at:g}": entry.number("mean_w1") for at, entry in along}
-        floors = {f"floor_{at:g}": entry.number("floor_mean") for at, entry in along}
+        floors = {f"floor_{at:g}": entry.number("noise") for at, entry in along}
         known = [value for value in distances.values() if value is not None]
         moved = max(known, default=0.0) - min(known, default=0.0)
         yield StudyFinding(
@@ -234,7 +234,7 @@ def _w1_finding(
     result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = ""
 ) -> StudyFinding:
     """A finding about mean W1 of the kinds of pairs, each with its floor; open where the net finds nothing."""
-    w1, floor = (_mean_by_kind(result, net, field) for field in ("mean_w1", "floor_mean"))
+    w1, floor = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
     here = ", ".join(f"{kind} {_text(value)} (floor {_text(floor[kind])})" for kind, value in w1.items())
     blind = _blind_note(result, net)
     numbers = w1 | {f"floor_{kind}": value for kind, value in floor.items()}
@@ -304,15 +304,15 @@ def _ordered(values: Sequence[float | None], *, strict: bool = True) -> str:
 
 def _less(small: ResultEntry, large: ResultEntry) -> str:
     """Whether one gap is surely smaller: intervals that overlap decide nothing."""
-    low_a, high_a = small.number("excess_low"), small.number("excess_high")
-    low_b, high_b = large.number("excess_low"), large.number("excess_high")
+    low_a, high_a = small.number("gap_low"), small.number("gap_high")
+    low_b, high_b = large.number("gap_low"), large.number("gap_high")
     if low_a is None or high_a is None or low_b is None or high_b is None:
         return UNDECIDED
     return YES if high_a < low_b else NO if high_b < low_a else UNDECIDED
 
 
 def _w1(entry: ResultEntry) -> str:
-    return f"{_text(entry.number('mean_w1'))} (floor {_text(entry.number('floor_mean'))})"
+    return f"{_text(entry.number('mean_w1'))} (floor {_text(entry.number('noise'))})"
 
 
 def _text(value: float | None) -> str:

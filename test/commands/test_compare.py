@@ -64,7 +64,7 @@ def test_a_comparison_leaves_a_result_and_a_table(place):
     entry = result["by_class"]["1"]
     assert table.num_rows == entry["n_a"] + entry["n_b"] == 24
     assert entry["mean_w1"] == pytest.approx(np.nanmean([v for v in table["w1"].to_pylist() if v is not None]))
-    assert entry["excess_low"] <= entry["excess_w1"] <= entry["excess_high"]
+    assert entry["gap_low"] <= entry["gap"] <= entry["gap_high"]
     again = run("compare", "a.json", "b.json", *FEW, "--out", "r", cwd=place)
     assert again.returncode == 0
     assert json.loads((place / "r" / "result.json").read_text()) == result

@@ -115,14 +115,14 @@ def rates(model: GapModel, runs: int, margin: float = 0.05, seed: int = 1) -> Ra
     found = [model.certainty(random, margin) for _ in range(runs)]
     return Rates(
         truth,
-        float(np.mean([truth < one.excess_low for one in found])),
-        float(np.mean([truth > one.excess_high for one in found])),
+        float(np.mean([truth < one.gap_low for one in found])),
+        float(np.mean([truth > one.gap_high for one in found])),
         *(
             float(np.mean([one.verdict in chosen for one in found]))
             for chosen in (GAPS, (Verdict.LARGE_GAP,), (Verdict.SMALL_GAP,), (Verdict.PREDICTS,))
         ),
-        float(np.mean([one.floor_mean for one in found])),
-        float(np.mean([one.detectable_w1 for one in found])),
+        float(np.mean([one.noise for one in found])),
+        float(np.mean([one.detectable_gap for one in found])),
     )
 
 

@@ -203,11 +203,11 @@ def test_p_is_small_and_the_floor_below_where_there_is_a_gap():
     sure = _certainty(w1, resampled)
     assert sure.verdict == Verdict.LARGE_GAP
     assert (sure.p_value, sure.permutations, sure.bootstrap) == (1 / 200, 199, 100)
-    assert sure.floor_mean < sure.floor_q95 < w1
-    assert 0.05 < sure.excess_low < sure.excess_w1 < sure.excess_high
-    assert sure.excess_w1 == pytest.approx(w1 - sure.floor_mean)
+    assert sure.noise < sure.noise_q95 < w1
+    assert 0.05 < sure.gap_low < sure.gap < sure.gap_high
+    assert sure.gap == pytest.approx(w1 - sure.noise)
     # The gap of the populations is 0.4 x 0.6.
-    assert sure.excess_low < 0.24 < sure.excess_high
+    assert sure.gap_low < 0.24 < sure.gap_high
 
 
 def test_pairs_reveal_a_shift_that_unpaired_sets_hide():

@@ -327,9 +327,9 @@ def test_certainty_follows_the_frames_of_the_window(graph, sets, messages):
     for index in (3, 4):
         feed.send_both([index])
         known = compare_pair(real, simulated.take([index]), CompareSettings(bootstrap=50, permutations=50)).numbers
-        floor = known["overall"]["floor_mean"]
+        floor = known["overall"]["noise"]
         assert floor is not None
-        assert graph.until(lambda floor=floor: ears.summaries and ears.summaries[-1].overall.floor_mean == floor)
+        assert graph.until(lambda floor=floor: ears.summaries and ears.summaries[-1].overall.noise == floor)
         assert (ears.summaries[-1].b.frames, ears.summaries[-1].certainty_frames) == (1, 1)
 
 

@@ -16,7 +16,7 @@ from simjudge.reports.waterfall import waterfall_figure
 from simjudge.sensors.camera.chain import Step
 from simjudge.studies.explain.explanation import CauseShare, Explanation, Interval
 
-SURE = Certainty(floor_mean=0.02, excess_w1=0.1, excess_low=0.08, excess_high=0.13, p_value=0.001, p_adjusted=0.001,
+SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001,
                  verdict="large_gap")  # fmt: skip
 
 

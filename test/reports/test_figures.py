@@ -90,9 +90,9 @@ def test_the_histogram_marks_mean_and_floor(result: Result) -> None:
     figure = figures.w1_histogram(result, "1")
     entry = result.classes[0]
     drawn = [line.get_xdata()[0] for line in figure.axes[0].lines]
-    assert drawn == pytest.approx([entry.number("floor_mean"), entry.number("mean_w1")])
+    assert drawn == pytest.approx([entry.number("noise"), entry.number("mean_w1")])
     (band,) = [p for p in figure.axes[0].patches if to_hex(p.get_facecolor()) == LIGHT["band"]]
-    assert band.get_width() == pytest.approx(entry.number("floor_q95"))
+    assert band.get_width() == pytest.approx(entry.number("noise_q95"))
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -158,7 +158,7 @@ def test_names_cover_no_point_and_no_interval(seed: int) -> None:
     points = []
     for number, colour in enumerate(SERIES):
         w1, overlap = float(rng.uniform(0.02, 0.4)), float(rng.choice([0.95, 0.85, 0.4]) + rng.uniform(-0.03, 0.03))
-        fields = {"mean_w1": w1, "floor_mean": 0.02, "excess_low": 0.9 * w1 - 0.02, "excess_high": 1.1 * w1 - 0.02,
+        fields = {"mean_w1": w1, "noise": 0.02, "gap_low": 0.9 * w1 - 0.02, "gap_high": 1.1 * w1 - 0.02,
                   "overlap_a": overlap, "verdict": "gap"}  # fmt: skip
         label = f"class number {number}"
         points.append(OverlapPoint(ResultEntry(str(number), label, fields), label, colour))
@@ -189,7 +189,7 @@ def test_each_class_stands_over_its_floor(result: Result) -> None:
     figure = figures.w1_vs_floor(result)
     assert [x for x, _ in dots(figure)] == [e.number("mean_w1") for e in result.entries]
     bars = [bar.get_width() for container in figure.axes[0].containers for bar in container]
-    assert bars == [e.number("floor_q95") for e in result.entries]
+    assert bars == [e.number("noise_q95") for e in result.entries]
     assert "undefined" not in [t.get_text() for t in figure.axes[0].texts]
 
 

@@ -21,7 +21,7 @@ from simjudge.studies.fitting.camera_fit import PAGE_FILES, CameraFit, HeldOutW1
 from simjudge.studies.fitting.lidar_fit import LidarFit
 from simjudge.studies.fitting.ring_distributions import ring_distributions
 
-FLOOR = {"floor_mean": 0.02, "floor_q95": 0.03}
+FLOOR = {"noise": 0.02, "noise_q95": 0.03}
 
 
 def made(after: float, p: float) -> CameraFit:

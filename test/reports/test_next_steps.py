@@ -11,7 +11,7 @@ from simjudge.reports.next_steps import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
 SURE = {
-    "mean_w1": 0.1, "excess_w1": 0.02, "excess_high": 0.1, "detectable_w1": 0.08, "margin": 0.05, "units_a": 41,
+    "mean_w1": 0.1, "gap": 0.02, "gap_high": 0.1, "detectable_gap": 0.08, "margin": 0.05, "units_a": 41,
     "units_b": 9, "overlap_a": 0.9, "verdict_reason": "",
 }  # fmt: skip
 
@@ -33,7 +33,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("predicts", overlap_a=0.2), "but only in the 20\u00a0% of contexts that it shows"),
         (made("cannot_tell"), "About 4 times as many"),
         (made("cannot_tell"), "--paired needs far fewer"),
-        (made("cannot_tell", excess_high=0.06, detectable_w1=0.07), "About 2.0 times as many independent frames (81 "),
+        (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent frames (81 "),
         (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot_tell", margin=0.0), "Record more frames."),
         (made("too_few", verdict_reason="few_units"), "5 independent ones of each set are the least"),
@@ -56,7 +56,7 @@ def test_no_verdict_is_left_alone() -> None:
 
 def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
-        ResultEntry(key, label, SURE | {"verdict": verdict, "excess_w1": excess})
+        ResultEntry(key, label, SURE | {"verdict": verdict, "gap": excess})
         for key, label, verdict, excess in (
             ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
     )  # fmt: skip

@@ -78,7 +78,7 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path, table: pa.Table) -> Non
     [("gap", "Gap"), ("predicts", "Predicts within 0.05"), ("not_tested", "Not tested")],
 )
 def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verdict: str, word: str) -> None:
-    untested = ("floor_mean", "floor_q95", "excess_w1", "excess_low", "excess_high", "p_value", "p_adjusted")
+    untested = ("noise", "noise_q95", "gap", "gap_low", "gap_high", "p_value", "p_adjusted")
     changes = dict.fromkeys(untested) | {"permutations": 0} if verdict == "not_tested" else {}
     html = page(write_result(tmp_path / "r", table, verdict=verdict, **changes))
     hero = plain(html[html.index('class="hero') : html.index("Verdict by class")])
@@ -195,7 +195,7 @@ def test_nothing_half_written_is_left(tmp_path: Path, table: pa.Table) -> None:
 
 
 def test_csv_has_a_row_a_result_and_class(tmp_path: Path, table: pa.Table) -> None:
-    folder = write_result(tmp_path / "r", table, names={"1": 'red, "dark"', "2": "green"}, floor_mean=None)
+    folder = write_result(tmp_path / "r", table, names={"1": 'red, "dark"', "2": "green"}, noise=None)
     results = load_results([folder])
     write_csv(tmp_path / "out.csv", results)
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as stream:
@@ -206,7 +206,7 @@ def test_csv_has_a_row_a_result_and_class(tmp_path: Path, table: pa.Table) -> No
         ("r", "2", "green"),
     ]
     for row, entry in zip(rows, results[0].entries, strict=True):
-        assert row["floor_mean"] == ""
+        assert row["noise"] == ""
         for field in FIELDS:
             value = entry.fields.get(field) if field.startswith("pointwise") else entry.fields[field]
             assert row[field] == ("" if value is None else str(value))

@@ -20,17 +20,17 @@ from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
-    "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "excess_low": 0.5, "excess_high": 0.58, "floor_mean": 0.12,
-    "floor_q95": 0.15, "excess_w1": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
+    "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "gap_low": 0.5, "gap_high": 0.58, "noise": 0.12,
+    "noise_q95": 0.15, "gap": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
     "overlap_a": 96 / 117,
-    "margin": 0.05, "detectable_w1": 0.15, "permutations": 999, "bootstrap": 100, "units_a": 30, "units_b": 4,
+    "margin": 0.05, "detectable_gap": 0.15, "permutations": 999, "bootstrap": 100, "units_a": 30, "units_b": 4,
     "verdict_reason": "",
     "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
 }  # fmt: skip
 SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
-UNTESTED = {"verdict": "not_tested", "floor_mean": None, "p_value": None, "permutations": 0}
+UNTESTED = {"verdict": "not_tested", "noise": None, "p_value": None, "permutations": 0}
 ABSENT = dict.fromkeys(
-    ("mean_w1", "excess_low", "excess_high", "floor_mean", "floor_q95", "excess_w1", "p_value", "p_adjusted")
+    ("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted")
 )
 
 
@@ -59,9 +59,9 @@ def entry(**changes: object) -> ResultEntry:
         ({"verdict": "too_few", "verdict_reason": "short_recording"}, "a recording is too short. Its frames resemble"),
         ({"verdict": "too_few", "verdict_reason": "few_relabellings"}, "even the largest difference could be chance"),
         ({"verdict": "too_few", "verdict_reason": "few_permutations"}, "999 permutations are too few"),
-        (SMALL | {"mean_w1": 0.13, "excess_w1": 0.01}, "0.010 above the floor of 0.120"),
-        (SMALL | {"mean_w1": 0.11, "excess_w1": -0.01}, "0.010 below the floor of 0.120"),
-        (SMALL | {"mean_w1": 0.12, "excess_w1": 0.0}, "is at the floor of 0.120"),
+        (SMALL | {"mean_w1": 0.13, "gap": 0.01}, "0.010 above the floor of 0.120"),
+        (SMALL | {"mean_w1": 0.11, "gap": -0.01}, "0.010 below the floor of 0.120"),
+        (SMALL | {"mean_w1": 0.12, "gap": 0.0}, "is at the floor of 0.120"),
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
         (UNTESTED, "no permutations were run: W1 alone does not tell whether there is a gap"),
         ({"verdict": "not_tested", "bootstrap": 0}, "no bootstrap draws were run"),
@@ -143,7 +143,7 @@ def test_chance_counts_only_tested_classes() -> None:
         ("mean_w1", {"compared": 0}, {}, "no context of A has a similar one in B"),
         ("mean_w1", {"compared": 0, "n_b": 0}, {}, "B has no contexts of this class"),
         ("mean_w1", {"compared": 0, "n_a": 0, "n_b": 0}, {}, "A and B have no contexts"),
-        ("excess_low", {"excess_low": None}, {"bootstrap": 0}, "no bootstrap was asked for"),
+        ("gap_low", {"gap_low": None}, {"bootstrap": 0}, "no bootstrap was asked for"),
         ("p_value", {"p_value": None}, {"permutations": 0}, "no permutations were asked for"),
         ("mean_performance_b", {"mean_performance_b": None, "n_b": 0}, {}, "B has no contexts"),
         ("mean_performance_outside_a", {"mean_performance_outside_a": None}, {}, "outside the overlap"),
@@ -160,7 +160,7 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 
 def test_every_undefined_cell_has_a_footnote() -> None:
     notes = Footnotes()
-    known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no_overlap", "detectable_w1": None}
+    known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no_overlap", "detectable_gap": None}
     empty = ResultEntry("1", "red", ABSENT | known | COUNTED)
     for _, rows in GROUPS:
         for row in rows:

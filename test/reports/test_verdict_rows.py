@@ -14,8 +14,8 @@ from simjudge.results.saved_result import ResultEntry
 @pytest.fixture(scope="module")
 def entry() -> ResultEntry:
     sets = (made_set(name, seed, 12, pictures=False) for name, seed in (("a", 1), ("b", 2)))
-    known = {"mean_w1": 0.25, "excess_w1": 0.15, "excess_low": 0.1, "excess_high": 0.2}
-    known |= {"floor_mean": 0.1, "floor_q95": 0.125}
+    known = {"mean_w1": 0.25, "gap": 0.15, "gap_low": 0.1, "gap_high": 0.2}
+    known |= {"noise": 0.1, "noise_q95": 0.125}
     return ResultEntry("1", "red", made_entry(made_contexts(*sets), 1) | known)
 
 

@@ -8,8 +8,8 @@ from simjudge.results.saved_result import ResultEntry
 
 
 def entry(p: float | None, low: float = 0.02, high: float = 0.09, key: str = "overall") -> ResultEntry:
-    fields = {"p_adjusted": p, "excess_w1": (low + high) / 2, "excess_low": low, "excess_high": high, "margin": 0.05,
-              "detectable_w1": 0.07}  # fmt: skip
+    fields = {"p_adjusted": p, "gap": (low + high) / 2, "gap_low": low, "gap_high": high, "margin": 0.05,
+              "detectable_gap": 0.07}  # fmt: skip
     return ResultEntry(key, f"class {key}", fields)
 
 

@@ -112,7 +112,7 @@ def test_what_is_damaged_is_named_in_one_line(tmp_path: Path, contexts: pa.Table
 
 
 def test_nan_in_the_file_is_undefined(tmp_path: Path, contexts: pa.Table) -> None:
-    folder = write_result(tmp_path / "r", contexts, excess_w1=float("nan"))
+    folder = write_result(tmp_path / "r", contexts, gap=float("nan"))
     (result,) = load_results([folder])
     assert result.overall is not None
-    assert result.overall.number("excess_w1") is None
+    assert result.overall.number("gap") is None

@@ -74,7 +74,7 @@ def test_the_ranking_tells_what_matters_from_what_does_not(ablation):
     assert second.direction == AS_FAR
     assert first.effect > 0.2 > second.effect
     largest = max(
-        answer.entry("overall").number("excess_w1")
+        answer.entry("overall").number("gap")
         for question in (DIFFERS, TRAINED_BASELINE)
         for answer in result.answers(question)
         if answer.variant == "pinhole"
@@ -129,7 +129,7 @@ def test_the_rule_of_the_ranking(verdicts, expected):
 )
 def test_nearer_and_farther_need_intervals_apart(variant, verdict, expected):
     def entry(low, high, word):
-        return ResultEntry("overall", "x", {"excess_low": low, "excess_high": high, "verdict_study": word})
+        return ResultEntry("overall", "x", {"gap_low": low, "gap_high": high, "verdict_study": word})
 
     assert compare_distance(entry(*variant, verdict), entry(0.05, 0.2, Verdict.GAP)) == expected
 

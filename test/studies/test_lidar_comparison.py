@@ -152,7 +152,7 @@ def test_a_set_against_itself_is_at_the_floor_and_lost_predictions_are_a_gap():
     kept = np.flatnonzero((found.cloud + np.arange(len(found))) % 3 > 0)
     fewer = CloudPredictions(**{name: value[kept] for name, value in vars(found).items()})
     worse = sj.compare(a, replace(a, predictions=fewer), permutations=99, bootstrap=50, block=0.0, **FAST)
-    assert worse.numbers["overall"]["mean_w1"] > worse.numbers["overall"]["floor_mean"]
+    assert worse.numbers["overall"]["mean_w1"] > worse.numbers["overall"]["noise"]
     assert "gap" in worse.verdict
 
 

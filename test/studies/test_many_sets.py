@@ -194,7 +194,7 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
     assert [each.net for each in saved.examples] == ["good", "poor"]
     for example in saved.examples:
         excess = {
-            (each.a, each.b): each.overall.fields["mean_w1"] - each.overall.fields["floor_mean"]
+            (each.a, each.b): each.overall.fields["mean_w1"] - each.overall.fields["noise"]
             for each in study.comparisons
             if each.net == example.net
         }

@@ -236,7 +236,7 @@ def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together
     other = replace(other, predictions=other.predictions.take(np.zeros(0, np.int64)))
     alone, among = compare_pair(a, b, settings).numbers, compare_pair(a, join_sets([b, other]), settings).numbers
     assert among["overall"]["mean_w1"] == alone["overall"]["mean_w1"]
-    assert among["overall"]["floor_mean"] == pytest.approx(alone["overall"]["floor_mean"], rel=0.05)
+    assert among["overall"]["noise"] == pytest.approx(alone["overall"]["noise"], rel=0.05)
     assert abs(among["overall"]["p_value"] - alone["overall"]["p_value"]) < 0.1
     assert among["overall"]["p_value"] == among["by_class"]["1"]["p_value"]
     assert among["overall"]["verdict"] == among["by_class"]["1"]["verdict"]

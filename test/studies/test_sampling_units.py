@@ -70,7 +70,7 @@ def test_pairs_of_variants_are_swapped_together():
     settings = CompareSettings(bootstrap=20, permutations=20, paired=True)
     both = compare_pair(a, b, settings, precision=False).numbers["overall"]
     assert both["p_value"] is not None
-    assert both["excess_low"] <= both["excess_w1"] + 1e-9
+    assert both["gap_low"] <= both["gap"] + 1e-9
 
 
 def test_a_while_of_a_recording_is_one_unit():

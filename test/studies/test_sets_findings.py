@@ -25,7 +25,7 @@ NETS = StudiedNets("net_sim", "net_real")
 
 
 def entry(w1, label="all classes", low=None, high=None, **fields):
-    numbers = {"mean_w1": w1, "floor_mean": 0.02, "excess_low": low, "excess_high": high, "overlap_a": 0.6,
+    numbers = {"mean_w1": w1, "noise": 0.02, "gap_low": low, "gap_high": high, "overlap_a": 0.6,
                "mean_performance_a": 0.8, "mean_performance_b": 0.8, "verdict_study": "cannot_tell"}  # fmt: skip
     return ResultEntry("overall", label, numbers | fields)
 

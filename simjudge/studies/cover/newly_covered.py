@@ -40,7 +40,7 @@ class NewlyCovered:
 
     def content(self) -> dict[str, Any]:
         """The entry of cover.json."""
-        names = ("floor_mean", "floor_q95", "excess_w1", "excess_low", "excess_high", "p_value", "verdict")
+        names = ("noise", "noise_q95", "gap", "gap_low", "gap_high", "p_value", "verdict")
         return {"contexts": self.contexts, "mean_w1": self.mean_w1} | {
             name: getattr(self.certainty, name) for name in names
         }

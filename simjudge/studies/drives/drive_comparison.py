@@ -337,7 +337,7 @@ def _scaled(certainty: Certainty, margin: float) -> Certainty:
         return None if value is None else value * margin
 
     return replace(
-        certainty, floor_mean=scaled(certainty.floor_mean), floor_q95=scaled(certainty.floor_q95),
-        excess_w1=scaled(certainty.excess_w1), excess_low=scaled(certainty.excess_low),
-        excess_high=scaled(certainty.excess_high), detectable_w1=scaled(certainty.detectable_w1), margin=margin,
+        certainty, noise=scaled(certainty.noise), noise_q95=scaled(certainty.noise_q95),
+        gap=scaled(certainty.gap), gap_low=scaled(certainty.gap_low),
+        gap_high=scaled(certainty.gap_high), detectable_gap=scaled(certainty.detectable_gap), margin=margin,
     )  # fmt: skip

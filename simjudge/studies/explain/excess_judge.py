@@ -89,7 +89,7 @@ class ExcessJudge(ShortRepr):
         for causes, each, (by_theta, resampled) in zip(group, scheduled, compared, strict=True):
             _, overall = each.comparison.certainty(by_theta[0], resampled, 0, self.settings.margin)
             mean = reduce_comparisons(list(by_theta[0].values()))["mean_w1"]
-            if mean is None or overall.floor_mean is None:
+            if mean is None or overall.noise is None:
                 raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
             if not causes:
                 self.certainty, self.mean_w1 = overall, mean
@@ -98,4 +98,4 @@ class ExcessJudge(ShortRepr):
                 if of_class:
                     pooled = of_class[0] if pooled is None else pooled.added(of_class[0])
             draws = np.zeros(0) if pooled is None else pooled.weight_means()[1:]
-            self.excess[causes] = np.concatenate([[mean], draws]) - overall.floor_mean
+            self.excess[causes] = np.concatenate([[mean], draws]) - overall.noise

@@ -128,7 +128,7 @@ class Explanation:
     @property
     def is_gap(self) -> bool:
         """Whether there is a gap to explain: one that chance does not give."""
-        p, excess = self.certainty.p_adjusted, self.certainty.excess_w1
+        p, excess = self.certainty.p_adjusted, self.certainty.gap
         return p is not None and p <= SIGNIFICANCE and excess is not None and excess > 0
 
     @property
@@ -145,14 +145,14 @@ class Explanation:
             "b": {"name": self.names[1], "frames": self.frames[1]},
             "parameters": self.parameters,
             "mean_w1": self.mean_w1,
-            "floor_mean": sure.floor_mean,
-            "floor_q95": sure.floor_q95,
-            "excess_w1": sure.excess_w1,
-            "excess_low": sure.excess_low,
-            "excess_high": sure.excess_high,
+            "noise": sure.noise,
+            "noise_q95": sure.noise_q95,
+            "gap": sure.gap,
+            "gap_low": sure.gap_low,
+            "gap_high": sure.gap_high,
             "p_value": sure.p_value,
             "verdict": sure.verdict,
-            "gap": self.is_gap,
+            "is_gap": self.is_gap,
             "sharing": self.sharing,
             "causes": [cause.content() for cause in self.causes],
             "rest": self.rest.content(),

@@ -137,7 +137,7 @@ class CameraFit:
     def sentences(self) -> list[str]:
         """What the fit means."""
         before, after = self.before, self.after
-        chance = f"{_shown(after.certainty.floor_mean)} (95 % quantile {_shown(after.certainty.floor_q95)})"
+        chance = f"{_shown(after.certainty.noise)} (95 % quantile {_shown(after.certainty.noise_q95)})"
         moved = f"W1 is {before.mean_w1:.3f} before and {after.mean_w1:.3f} after"
         words = [f"On {self.frames[1]} frames that were not fitted, {moved}; chance alone gives {chance}."]
         if after.mean_w1 > before.mean_w1:

@@ -126,7 +126,7 @@ class LidarFit:
     def outcome(self) -> list[str]:
         """What the fit found."""
         moved = f"W1 is {self.before.mean_w1:.3f} before and {self.after.mean_w1:.3f} after"
-        floor = self.after.certainty.floor_mean
+        floor = self.after.certainty.noise
         chance = "" if floor is None else f"; chance alone gives {floor:.3f}"
         words = [f"On {self.clouds[1]} clouds that were not fitted, {moved}{chance}."]
         if self.after.mean_w1 > self.before.mean_w1:

@@ -146,7 +146,7 @@ def test_w1_of_newly_covered_contexts_is_that_of_a_loop(covered, place):
     assert len(rows) > 3
     assert found.contexts == len(rows)
     assert found.mean_w1 == pytest.approx(np.mean(expected))
-    assert found.certainty.floor_mean is not None
+    assert found.certainty.noise is not None
 
 
 @pytest.mark.parametrize(

@@ -83,11 +83,11 @@ def test_like_drives_are_told_apart_by_nothing():
 def test_no_small_and_large_gaps_come_in_this_order():
     wide = replace(QUICK, margin_lateral=0.1)
     found = [compare_drive_sets(*sets(bias=bias), wide).results[0] for bias in (0.0, 0.05, 0.25)]
-    excess = [each.certainty.excess_w1 for each in found]
+    excess = [each.certainty.gap for each in found]
     assert excess == sorted(excess)
     assert [each.certainty.verdict for each in found] == [Verdict.PREDICTS, Verdict.SMALL_GAP, Verdict.LARGE_GAP]
     # The gap that was made is inside of its interval.
-    assert found[2].certainty.excess_low < 0.25 < found[2].certainty.excess_high
+    assert found[2].certainty.gap_low < 0.25 < found[2].certainty.gap_high
 
 
 def test_a_faster_car_shows_in_its_speed_alone():
@@ -116,7 +116,7 @@ def test_a_scene_has_the_course(tmp_path):
     real = [made_drive(seed, laps=0.14) for seed in range(5)]
     result = compare_drive_sets(real, real, replace(QUICK, course=str(scene_file(tmp_path, STRAIGHT)), bootstrap=0))
     assert not result.course.closed
-    assert [each.certainty.excess_w1 <= 0 for each in result.results] == [True] * 4
+    assert [each.certainty.gap <= 0 for each in result.results] == [True] * 4
 
 
 def test_steering_in_two_units_is_refused():

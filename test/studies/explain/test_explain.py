@@ -41,7 +41,7 @@ def test_a_hidden_white_balance_is_the_first_cause(explained):
 
 
 def test_shares_and_rest_are_the_whole_excess(explained):
-    whole = explained.certainty.excess_w1
+    whole = explained.certainty.gap
     assert sum(cause.w1.value for cause in explained.shared) + explained.rest.value == pytest.approx(whole)
     assert sum(cause.share.value for cause in explained.shared) + explained.rest_share.value == pytest.approx(1)
 
@@ -50,7 +50,7 @@ def test_its_numbers_are_json(explained):
     content = json.loads(json.dumps(explained.content(), allow_nan=False))
     assert content["causes"][0]["cause"] == "white_balance"
     assert content["sharing"] == "shapley"
-    assert content["gap"] is True
+    assert content["is_gap"] is True
 
 
 def test_no_gap_is_not_explained(scene):

@@ -88,7 +88,7 @@ def test_the_scene_comes_after_the_camera(scene):
     assert parts["white_balance"] > 0.05
     assert parts["objects"] > 0.05
     assert abs(parts["background"]) < 0.02
-    assert sum(parts.values()) + found.rest.value == pytest.approx(found.certainty.excess_w1)
+    assert sum(parts.values()) + found.rest.value == pytest.approx(found.certainty.gap)
     camera = explain_sets(real, scene, detector=RedDetector(), paired=True, causes="white_balance", **FAST)
     assert camera.causes[0].w1 == next(cause for cause in found.causes if cause.name == "white_balance").w1
     assert any("What the scene shows comes last" in line for line in detail_sentences(found))

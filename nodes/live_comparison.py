@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simjudge.context.certainty import Certainty
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
@@ -206,10 +207,13 @@ class LiveComparison:
         numbers = session.judge.numbers()
         certainty = self._certainty
         if certainty is not None:
-            entries = [(numbers["overall"], certainty.forward["overall"])]
-            entries += [(numbers["by_class"][key], entry) for key, entry in certainty.forward["by_class"].items()]
-            for entry, of_snapshot in entries:
-                entry.update({name: of_snapshot[name] for name in _CERTAINTY_NAMES})
+            known = certainty.forward.by_class
+            by_class = {
+                key: _with_certainty(entry, known[key]) if key in known else entry
+                for key, entry in numbers.by_class.items()
+            }
+            overall = _with_certainty(numbers.overall, certainty.forward.overall)
+            numbers = replace(numbers, by_class=by_class, overall=overall)
         reverse = None if certainty is None else certainty.backward
         self._publish(session, numbers, reverse, session.inputs(), self._certainty_of.kept)
 
@@ -295,8 +299,8 @@ class LiveComparison:
     def _publish(
         self,
         session: LiveSession,
-        numbers: Mapping[str, Any],
-        reverse: Mapping[str, Any] | None,
+        numbers: ComparisonNumbers,
+        reverse: ComparisonNumbers | None,
         inputs: Mapping[str, Any],
         certainty_frames: int,
     ) -> None:
@@ -310,3 +314,8 @@ class LiveComparison:
         self._certainty, self._certainty_of = None, _NO_FRAMES
         if running is not None:
             running[0].stop()
+
+
+def _with_certainty(entry: EntryNumbers, of_snapshot: EntryNumbers) -> EntryNumbers:
+    """Numbers so far, with what takes longer from an earlier moment."""
+    return replace(entry, **{name: getattr(of_snapshot, name) for name in _CERTAINTY_NAMES})

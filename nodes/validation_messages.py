@@ -18,6 +18,7 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.core.version import version
 from simjudge.reports.context_overlay import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame
@@ -39,8 +40,8 @@ _TEXT_HEIGHT = 0.06
 
 def summary_message(
     head: Header,
-    numbers: Mapping[str, Any],
-    backward: Mapping[str, Any] | None,
+    numbers: ComparisonNumbers,
+    backward: ComparisonNumbers | None,
     about: Mapping[str, Any],
     losses: list[str],
     certainty_frames: int,
@@ -49,7 +50,7 @@ def summary_message(
 
     Args:
         head: stamp and frame.
-        numbers: "by_class" and "overall".
+        numbers: so far.
         backward: the same for the other direction, None where it is not computed.
         about: "parameters", "inputs" and "class_names" as in result.json.
         losses: what was left out.
@@ -61,7 +62,7 @@ def summary_message(
     out.parameters = _parameters(about["parameters"])
     out.by_class, out.overall = _direction(numbers, names)
     if backward is None:
-        out.overall_reversed = _entry({}, -1, "")
+        out.overall_reversed = _entry(None, -1, "")
     else:
         out.by_class_reversed, out.overall_reversed = _direction(backward, names)
     return out
@@ -121,18 +122,18 @@ def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
     return text
 
 
-def _direction(numbers: Mapping[str, Any], names: Mapping[str, str]) -> tuple[list[ClassSummary], ClassSummary]:
-    ids = sorted(numbers["by_class"], key=int)
-    entries = [_entry(numbers["by_class"][key], int(key), names.get(key, "")) for key in ids]
-    return entries, _entry(numbers["overall"], -1, "")
+def _direction(numbers: ComparisonNumbers, names: Mapping[str, str]) -> tuple[list[ClassSummary], ClassSummary]:
+    ids = sorted(numbers.by_class, key=int)
+    entries = [_entry(numbers.by_class[key], int(key), names.get(key, "")) for key in ids]
+    return entries, _entry(numbers.overall, -1, "")
 
 
-def _entry(numbers: Mapping[str, Any], class_id: int, class_name: str) -> ClassSummary:
+def _entry(numbers: EntryNumbers | None, class_id: int, class_name: str) -> ClassSummary:
     out = ClassSummary(class_id=class_id, class_name=class_name)
     for name, kind in ClassSummary.get_fields_and_field_types().items():
-        value = numbers.get(name)
         if name in ("class_id", "class_name"):
             continue
+        value = None if numbers is None else getattr(numbers, name)
         if name == "w1_quantiles":
             setattr(out, name, [_number(v) for v in (value or dict.fromkeys(range(5))).values()])
         elif kind == "double":

@@ -9,6 +9,7 @@ from typing import Any
 
 from std_msgs.msg import Header
 
+from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.core.progress import Advance, ProgressLines
 from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.reports.page import write_report
@@ -52,8 +53,8 @@ class ValidationOutput:
     def publish(
         self,
         head: Header,
-        numbers: Mapping[str, Any],
-        reverse: Mapping[str, Any] | None,
+        numbers: ComparisonNumbers,
+        reverse: ComparisonNumbers | None,
         about: Mapping[str, Any],
         losses: list[str],
         certainty_frames: int,
@@ -62,7 +63,7 @@ class ValidationOutput:
 
         Args:
             head: stamp and frame.
-            numbers: "by_class" and "overall" of result.json.
+            numbers: so far.
             reverse: the same for the other direction, None where it is not computed.
             about: "parameters", "inputs" and "class_names" of result.json.
             losses: what was left out, a line each.

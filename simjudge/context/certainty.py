@@ -54,6 +54,8 @@ class Certainty:
         gap_low, gap_high: 95 % interval of the excess: of the W1 that endless samples would show.
         detectable_gap: the gap that these sizes would have shown in about 80 of 100 cases; None also where there is too
             little to show any.
+        gap_share, gap_size: a gap of `gap_size` in the share `gap_share` of the contexts.
+        adjusted_w1: mean W1 as if the objects in like contexts had like sizes.
         p_value: (1 + permutations with W1 at least as large) / (1 + permutations).
         p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
             to be tested.
@@ -70,6 +72,9 @@ class Certainty:
     gap_low: float | None = None
     gap_high: float | None = None
     detectable_gap: float | None = None
+    gap_share: float | None = None
+    gap_size: float | None = None
+    adjusted_w1: float | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     permutations: int = 0

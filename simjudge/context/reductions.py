@@ -1,4 +1,4 @@
-"""From the W1 list and its company to the numbers of a result: the fields of docs/results.md."""
+"""From the W1 list and its company to the numbers of a result."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
+from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.context.verdicts import Verdict
 from simjudge.core.arrays import FloatArray
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
+def reduce_comparisons(parts: Sequence[ClassComparison]) -> EntryNumbers:
     """The numbers of one class, or of several classes together (each compared within itself).
 
     Args:
         parts: what Algorithm 1 gives for each class.
 
     Returns:
-        By name as docs/results.md has them: `mean_w1` is the paper's metric, `mean_abs_mean_diff` its cruder one,
-        `relative_w1` is mean W1 over the mean performance in A, and `overlap_a` and `overlap_b` are O_A and O_B (arXiv
-        2208.01022, Algorithm 1). What is undefined is None: every W1 number where no context was compared, means over
+        The numbers, not tested. What is undefined is None: every W1 number where no context was compared, means over
         nothing.
     """
     compared = [part.compared for part in parts]
@@ -37,31 +37,32 @@ def reduce_comparisons(parts: Sequence[ClassComparison]) -> dict[str, Any]:
     in_both = [part for part in parts if len(part.performance_a) and len(part.performance_b)] or parts
     any_compared = len(w1) > 0
     mean_w1, mean_performance_a = _mean(w1), _mean(np.concatenate([part.performance_a for part in in_both]))
-    return {
-        "n_a": len(performance_a),
-        "n_b": len(performance_b),
-        "compared": len(w1),
-        "mean_w1": mean_w1,
-        "relative_w1": mean_w1 / mean_performance_a if mean_w1 is not None and mean_performance_a else None,
-        "median_w1": float(np.median(w1)) if any_compared else None,
-        "max_w1": float(w1.max()) if any_compared else None,
-        "weighted_w1": float((w1 * batch[:, 0]).sum() / batch[:, 0].sum()) if any_compared else None,
-        "w1_quantiles": {str(q): float(np.quantile(w1, q)) if any_compared else None for q in QUANTILES},
-        "mean_abs_mean_diff": _mean(np.abs(difference)),
-        "overlap_a": float(overlap_a.mean()) if len(overlap_a) else None,
-        "overlap_b": float(overlap_b.mean()) if len(overlap_b) else None,
-        "n_overlap_a": int(overlap_a.sum()),
-        "n_overlap_b": int(overlap_b.sum()),
-        "mean_batch_a": _mean(batch[:, 0].astype(np.float64)),
-        "mean_batch_b": _mean(batch[:, 1].astype(np.float64)),
-        "mean_performance_a": mean_performance_a,
-        "mean_performance_b": _mean(np.concatenate([part.performance_b for part in in_both])),
+    return EntryNumbers(
+        n_a=len(performance_a),
+        n_b=len(performance_b),
+        compared=len(w1),
+        mean_w1=mean_w1,
+        relative_w1=mean_w1 / mean_performance_a if mean_w1 is not None and mean_performance_a else None,
+        median_w1=float(np.median(w1)) if any_compared else None,
+        max_w1=float(w1.max()) if any_compared else None,
+        weighted_w1=float((w1 * batch[:, 0]).sum() / batch[:, 0].sum()) if any_compared else None,
+        w1_quantiles={str(q): float(np.quantile(w1, q)) if any_compared else None for q in QUANTILES},
+        mean_abs_mean_diff=_mean(np.abs(difference)),
+        overlap_a=float(overlap_a.mean()) if len(overlap_a) else None,
+        overlap_b=float(overlap_b.mean()) if len(overlap_b) else None,
+        n_overlap_a=int(overlap_a.sum()),
+        n_overlap_b=int(overlap_b.sum()),
+        mean_batch_a=_mean(batch[:, 0].astype(np.float64)),
+        mean_batch_b=_mean(batch[:, 1].astype(np.float64)),
+        mean_performance_a=mean_performance_a,
+        mean_performance_b=_mean(np.concatenate([part.performance_b for part in in_both])),
         **_outside("a", performance_a[~overlap_a]),
         **_outside("b", performance_b[~overlap_b]),
-    }
+        verdict=Verdict.NOT_TESTED if any_compared else Verdict.NO_OVERLAP,
+    )
 
 
-def _outside(side: str, performance: FloatArray) -> dict[str, float | None]:
+def _outside(side: str, performance: FloatArray) -> dict[str, Any]:
     return {
         f"mean_performance_outside_{side}": _mean(performance),
         f"std_performance_outside_{side}": float(performance.std()) if len(performance) else None,

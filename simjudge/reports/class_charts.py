@@ -68,7 +68,7 @@ def draw_w1_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry) ->
     top = tenth_above(values.max())
     counts, edges = np.histogram(values, HISTOGRAM_BINS, (0.0, top))
     set_axes(axes, (0.0, top), (0.0, _headroom(counts)), "W1 of a context of A", "contexts")
-    floor, quantile, mean = (entry.number(f) for f in ("noise", "noise_q95", "mean_w1"))
+    floor, quantile, mean = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
     if floor is not None and quantile is not None:
         band = axes.axvspan(0.0, min(quantile, top), color=LIGHT["band"], alpha=0.6, linewidth=0, zorder=1.5)
         _tips(axes, band, f"chance: mean W1 up to {format_number(quantile)} (95 %)")

@@ -46,7 +46,7 @@ def w1_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
     """
     contexts, entry = required_contexts(result), find_entry(result, key)
     with report_style():
-        figure = ReportFigure(WIDTH, HEIGHT, f"Histogram of W1 over {entry.count('compared')} compared contexts.")
+        figure = ReportFigure(WIDTH, HEIGHT, f"Histogram of W1 over {entry.numbers.compared} compared contexts.")
         draw_w1_histogram(add_axes(figure, (0, 0, WIDTH, HEIGHT)), contexts, entry)
     return figure
 

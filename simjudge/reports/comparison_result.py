@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simjudge.context.entry_numbers import ComparisonNumbers
+from simjudge.context.verdicts import Verdict
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
@@ -143,14 +145,14 @@ class ComparisonResult(ShownResult):
         self.comparison = comparison
 
     @property
-    def numbers(self) -> dict[str, Any]:
-        """The numbers of result.json: "by_class" by class id as text, and "overall"."""
-        return {key: self.content[key] for key in ("by_class", "overall")}
+    def numbers(self) -> ComparisonNumbers:
+        """The numbers of each class, by its id as text, and of all classes together."""
+        return ComparisonNumbers.from_json(self.content)
 
     @property
-    def verdict(self) -> str:
-        """The verdict over all classes together, a code: see `simjudge.context.verdicts.Verdict`."""
-        return str(self.content["overall"]["verdict"])
+    def verdict(self) -> Verdict:
+        """The verdict over all classes together."""
+        return self.numbers.overall.verdict
 
     @property
     def meaning(self) -> str:
@@ -189,8 +191,8 @@ class ComparisonResult(ShownResult):
 
     def __repr__(self) -> str:
         """Name, W1 over all classes, verdict."""
-        w1 = self.content["overall"].get("mean_w1")
-        words = verdict_words(self.verdict, self.content["overall"].get("margin") or 0.0)
+        w1 = self.numbers.overall.mean_w1
+        words = verdict_words(self.verdict, self.numbers.overall.margin)
         return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {words})"
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.core.box_drawing import Colour, draw_boxes, draw_lines
 from simjudge.core.images import RgbImage
@@ -37,19 +38,19 @@ class SummaryLine(NamedTuple):
     colour: Colour
 
 
-def summary_lines(numbers: Mapping[str, Any], names: Mapping[str, str]) -> list[SummaryLine]:
+def summary_lines(numbers: ComparisonNumbers, names: Mapping[str, str]) -> list[SummaryLine]:
     """The numbers so far: a line for all classes together and, where there are several, one for each class.
 
     Args:
-        numbers: "by_class" and "overall" of result.json.
+        numbers: so far.
         names: of classes, by the number as text.
 
     Returns:
         W1, overlaps and verdict, in the colour of the verdict; before there is one, in the colour of W1.
     """
-    entries = [("all classes", numbers["overall"])]
-    if len(numbers["by_class"]) > 1:
-        entries += [(names.get(key, key), entry) for key, entry in numbers["by_class"].items()]
+    entries = [("all classes", numbers.overall)]
+    if len(numbers.by_class) > 1:
+        entries += [(names.get(key, key), entry) for key, entry in numbers.by_class.items()]
     return [_summary_line(name, entry) for name, entry in entries]
 
 
@@ -106,12 +107,12 @@ def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryL
     return drawn
 
 
-def _summary_line(name: str, entry: Mapping[str, Any]) -> SummaryLine:
-    w1, verdict = entry["mean_w1"], entry["verdict"]
-    text = f"{name}: W1 {_number(w1)}, overlap {_number(entry['overlap_a'])} / {_number(entry['overlap_b'])}"
+def _summary_line(name: str, entry: EntryNumbers) -> SummaryLine:
+    w1, verdict = entry.mean_w1, entry.verdict
+    text = f"{name}: W1 {_number(w1)}, overlap {_number(entry.overlap_a)} / {_number(entry.overlap_b)}"
     if verdict == Verdict.NOT_TESTED:
         return SummaryLine(text, w1_colour(math.nan if w1 is None else w1))
-    return SummaryLine(f"{text}, {verdict_words(verdict, entry['margin'])}", verdict_colour(verdict))
+    return SummaryLine(f"{text}, {verdict_words(verdict, entry.margin)}", verdict_colour(verdict))
 
 
 def _number(value: float | None) -> str:

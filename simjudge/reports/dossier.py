@@ -198,7 +198,7 @@ def _checked_contexts(result: Result) -> ContextTable:
 
 
 def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses) -> dict[str, Any]:
-    known = [result.overall.number("p_adjusted") for result in results if result.overall is not None]
+    known = [result.overall.numbers.p_adjusted for result in results if result.overall is not None]
     return {
         "simjudge": version(),
         "python": platform.python_version(),
@@ -221,19 +221,19 @@ def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], lo
 
 def _row(entry: ResultEntry) -> dict[str, Any]:
     def shown(name: str, digits: int = 3) -> str:
-        return format_number(entry.number(name), digits)
+        return format_number(entry.numbers.number(name), digits)
 
     return {
         "label": entry.label,
         "verdict": entry.verdict_words,
         "colour": VERDICT_COLOURS[entry.verdict],
-        "contexts": f"{entry.count('n_a'):,} / {entry.count('n_b'):,}",
-        "compared": f"{entry.count('compared'):,}",
+        "contexts": f"{entry.numbers.n_a:,} / {entry.numbers.n_b:,}",
+        "compared": f"{entry.numbers.compared:,}",
         "w1": shown("mean_w1"),
         "floor": shown("noise"),
         "excess": f"{shown('gap')} ({shown('gap_low')} to {shown('gap_high')})",
-        "p": format_p(entry.number("p_value")),
-        "adjusted": format_p(entry.number("p_adjusted")),
+        "p": format_p(entry.numbers.p_value),
+        "adjusted": format_p(entry.numbers.p_adjusted),
         "overlap": f"{shown('overlap_a', 2)} / {shown('overlap_b', 2)}",
         "outside": shown("mean_performance_outside_a", 2),
         "detectable": shown("detectable_gap"),
@@ -247,7 +247,7 @@ def _page(
     parts = []
     for result, sentence, each, fact in zip(results, sentences, inputs, facts["results"], strict=True):
         overall, *_ = result.entries
-        outside = overall.number("overlap_a")
+        outside = overall.numbers.overlap_a
         parts.append({
             "name": result.name,
             "headline": capitalized(headline(overall)),

@@ -57,7 +57,7 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
             raise SimjudgeError(f"{result.name}: no picture of its sets is where it was ({where}); FiftyOne needs them")
         dataset = _new_dataset(fiftyone)
         try:
-            dataset.info = {"simjudge": {"result": result.name, "overall": dict(result.overall.fields)}}  # type: ignore[union-attr]
+            dataset.info = {"simjudge": {"result": result.name, "overall": result.overall.numbers.to_json()}}  # type: ignore[union-attr]
             dataset.add_samples(samples, progress=False)
             dataset.export(export_dir=str(temporary), dataset_type=fiftyone.types.FiftyOneDataset, export_media="move",
                            progress=False)  # fmt: skip

@@ -224,4 +224,4 @@ def shown_entries(result: Result) -> tuple[ResultEntry, ...]:
 
 
 def _compared(entry: ResultEntry) -> bool:
-    return entry.count("compared") > 0
+    return entry.numbers.compared > 0

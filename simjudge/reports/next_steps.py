@@ -60,7 +60,7 @@ def times_more_frames(entry: ResultEntry) -> float | None:
     Returns:
         The factor, at least 1; None where one of the numbers is undefined or the margin is 0.
     """
-    high, shown = entry.number("gap_high"), entry.number("detectable_gap")
+    high, shown = entry.numbers.gap_high, entry.numbers.detectable_gap
     if high is None or shown is None or entry.margin <= 0:
         return None
     return max(1.0, (max(high, shown) / entry.margin) ** 2)
@@ -74,7 +74,7 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
         return f"Record more frames.{pairs}"
     if factor > MOST_TIMES_MORE:
         return f"These frames are far too few: more than {MOST_TIMES_MORE:.0f} times as many would be needed.{pairs}"
-    counts = [_round_up(factor * entry.count(f"units_{which}")) for which in ("a", "b")]
+    counts = [_round_up(factor * count) for count in (entry.numbers.units_a, entry.numbers.units_b)]
     times = f"{factor:.1f}" if factor < 3 else f"{factor:.0f}"
     return (
         f"About {times} times as many independent frames ({counts[0]:,} of A and {counts[1]:,} of B) would tell "
@@ -89,16 +89,16 @@ def _round_up(count: float) -> int:
 
 
 def _largest_gap(result: Result) -> str:
-    gaps = [e for e in result.classes if e.verdict in GAPS and e.number("gap") is not None]
+    gaps = [e for e in result.classes if e.verdict in GAPS and e.numbers.gap is not None]
     if len(result.classes) < 2 or not gaps:
         return ""
-    largest = max(gaps, key=lambda e: e.number("gap") or 0.0)
-    excess = format_number(largest.number("gap"))
+    largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
+    excess = format_number(largest.numbers.gap)
     return f"Begin with class {largest.label}, whose W1 is {excess} above its floor. "
 
 
 def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
-    share = entry.number("overlap_a")
+    share = entry.numbers.overlap_a
     if share is None or share >= SMALL_OVERLAP:
         return ", in contexts that it shows"
     return (
@@ -108,7 +108,7 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
 
 
 def _too_few(result: Result, entry: ResultEntry) -> str:
-    reason = entry.fields["verdict_reason"]
+    reason = entry.numbers.verdict_reason
     if reason == Reason.NEVER_PREDICTED:
         return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
     if reason == Reason.FEW_PERMUTATIONS:

@@ -90,7 +90,7 @@ def format_interval(entry: ResultEntry) -> str:
     Returns:
         Such as "0.081 to 0.130"; empty where there is no interval.
     """
-    low, high = entry.number("gap_low"), entry.number("gap_high")
+    low, high = entry.numbers.gap_low, entry.numbers.gap_high
     return "" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
 
 
@@ -103,7 +103,7 @@ def interval_on_w1(entry: ResultEntry) -> tuple[float, float] | None:
     Returns:
         Its ends, not below 0; None where there is no interval.
     """
-    floor, low, high = (entry.number(f) for f in ("noise", "gap_low", "gap_high"))
+    floor, low, high = (entry.numbers.number(f) for f in ("noise", "gap_low", "gap_high"))
     if floor is None or low is None or high is None:
         return None
     return max(0.0, floor + low), floor + high

@@ -180,14 +180,14 @@ def write_csv(path: Path, results: Iterable[Result]) -> None:
             patch = parameters.get("patch") or ["", ""]
             start = [result.name, result.set_name("a"), result.set_name("b"), parameters.get("theta", ""), *patch]
             for entry in result.entries if result.contexts is not None else ():
-                values = [entry.fields.get(f) for f in FIELDS] + [_value(entry, f"q:{q}") for q in QUANTILES]
+                values = [_value(entry, f) for f in FIELDS] + [_value(entry, f"q:{q}") for q in QUANTILES]
                 writer.writerow([*start, entry.key, entry.label, *("" if v is None else v for v in values)])
 
 
 def _value(entry: ResultEntry, field: str) -> Any:
     if field.startswith("q:"):
-        return (entry.fields.get("w1_quantiles") or {}).get(field[2:])
-    return entry.fields.get(field)
+        return entry.numbers.w1_quantiles.get(field[2:])
+    return getattr(entry.numbers, field)
 
 
 def _text(value: Any, field: str, kind: str) -> str:

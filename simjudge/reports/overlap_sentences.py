@@ -50,8 +50,8 @@ def joint_overlap_sentence(entry: ResultEntry, names: SetNames) -> str:
     Source:
         arXiv 2208.01022, section IV: the four readings of O_A and O_B.
     """
-    overlap_a, overlap_b = entry.number("overlap_a"), entry.number("overlap_b")
-    if overlap_a is None or overlap_b is None or not entry.count("n_a") or not entry.count("n_b"):
+    overlap_a, overlap_b = entry.numbers.overlap_a, entry.numbers.overlap_b
+    if overlap_a is None or overlap_b is None or not entry.numbers.n_a or not entry.numbers.n_b:
         return ""
     reading = _READINGS[overlap_a >= HIGH_OVERLAP, overlap_b >= HIGH_OVERLAP][1].format(a=names.a, b=names.b)
     if 0 < overlap_a < LITTLE_OVERLAP:
@@ -68,15 +68,15 @@ def overlap_reading(entry: ResultEntry) -> str:
     Returns:
         Words; empty where an overlap is undefined.
     """
-    overlap_a, overlap_b = entry.number("overlap_a"), entry.number("overlap_b")
+    overlap_a, overlap_b = entry.numbers.overlap_a, entry.numbers.overlap_b
     if overlap_a is None or overlap_b is None:
         return ""
     return _READINGS[overlap_a >= HIGH_OVERLAP, overlap_b >= HIGH_OVERLAP][0]
 
 
 def _one_side(entry: ResultEntry, which: str, own: str, other: str) -> str:
-    total, inside = entry.count(f"n_{which}"), entry.count(f"n_overlap_{which}")
-    share = entry.number(f"overlap_{which}")
+    total, inside = (int(entry.numbers.number(f"{name}_{which}") or 0) for name in ("n", "n_overlap"))
+    share = entry.numbers.number(f"overlap_{which}")
     if share is None or not total:
         return f"{own} has no contexts here, so its overlap is undefined."
     missing = f"{total - inside:,} {'has' if total - inside == 1 else 'have'}"

@@ -32,7 +32,7 @@ def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
     Returns:
         A sentence; empty where a set has no contexts.
     """
-    a, b = entry.number("mean_performance_a"), entry.number("mean_performance_b")
+    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
     if a is None or b is None:
         return ""
     means = f"{format_number(a, 2)} in {names.a} and {format_number(b, 2)} in {names.b}"
@@ -50,7 +50,7 @@ def share_sentence(entry: ResultEntry, names: SetNames) -> str:
     Returns:
         A sentence; empty where there is no W1, or the mean performance is 0.
     """
-    w1, share, mean = (entry.number(f) for f in ("mean_w1", "relative_w1", "mean_performance_a"))
+    w1, share, mean = (entry.numbers.number(f) for f in ("mean_w1", "relative_w1", "mean_performance_a"))
     if w1 is None or share is None:
         return ""
     return (
@@ -72,10 +72,10 @@ def pointwise_sentence(entry: ResultEntry, samples: str = "objects") -> str:
     Source:
         arXiv 2208.01022, the pointwise study: mean |perf(a_i) - perf(b_i)|.
     """
-    difference, w1 = entry.number("pointwise_mean_difference"), entry.number("mean_w1")
+    difference, w1 = entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1
     if difference is None:
         return ""
-    pairs = entry.count("pointwise_pairs")
+    pairs = entry.numbers.pointwise_pairs or 0
     beside = "" if w1 is None else f"; mean W1, which compares like contexts instead, is {format_number(w1)}"
     one = {"patches": "patch"}.get(samples, "object")
     shared = f"the one {one}" if pairs == 1 else f"the {pairs:,} {samples}"

@@ -47,7 +47,7 @@ def draw_floors(axes: Axes, entries: Sequence[ResultEntry]) -> None:
     axes.grid(visible=False, axis="y")
     for row, entry in enumerate(entries):
         colour = LIGHT[VERDICT_COLOURS[entry.verdict]]
-        floor, quantile, w1 = (entry.number(f) for f in ("noise", "noise_q95", "mean_w1"))
+        floor, quantile, w1 = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
         interval = interval_on_w1(entry)
         if quantile is not None:
             label = "W1 by chance, up to its 95 % quantile"
@@ -73,9 +73,9 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
         axes: where to draw.
         points: what to draw. Points whose W1 is undefined are left out.
     """
-    drawn = [p for p in points if p.entry.number("mean_w1") is not None]
+    drawn = [p for p in points if p.entry.numbers.mean_w1 is not None]
     ends = (interval_on_w1(p.entry) or (0.0, 0.0) for p in drawn)
-    tops = [max(p.entry.number("mean_w1") or 0, high) for p, (_, high) in zip(drawn, ends, strict=True)]
+    tops = [max(p.entry.numbers.mean_w1 or 0, high) for p, (_, high) in zip(drawn, ends, strict=True)]
     highest = max(tops, default=0)
     top = 0.5 if highest <= 0.47 else 1.0
     limits = (-CORNER_STRIP * top, (1 + CORNER_STRIP) * top)
@@ -97,15 +97,15 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
 
 
 def _draw_point(axes: Axes, point: OverlapPoint) -> None:
-    entry, x, colour = point.entry, point.entry.number("overlap_a") or 0.0, LIGHT[point.colour]
-    floor, interval = entry.number("noise"), interval_on_w1(entry)
+    entry, x, colour = point.entry, point.entry.numbers.overlap_a or 0.0, LIGHT[point.colour]
+    floor, interval = entry.numbers.noise, interval_on_w1(entry)
     if interval is not None and not point.small:
         axes.plot([x, x], interval, color=colour, alpha=0.6)
     if floor is not None and not point.small:
         half = 7.0 / axes_size(axes)[0]
         axes.plot([x - half, x + half], [floor, floor], color=LIGHT["floor"])
     area = SMALL_POINT_AREA if point.small else POINT_AREA
-    _dots(axes, [x], [entry.number("mean_w1") or 0.0], area, colour, [entry_tooltip(entry, point.label)])
+    _dots(axes, [x], [entry.numbers.mean_w1 or 0.0], area, colour, [entry_tooltip(entry, point.label)])
 
 
 def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[OverlapPoint]) -> None:
@@ -115,13 +115,13 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
     scale = height / (high - low)
 
     def at(point: OverlapPoint, w1: float) -> tuple[float, float]:
-        return (point.entry.number("overlap_a") or 0.0) * width, (w1 - low) * scale
+        return (point.entry.numbers.overlap_a or 0.0) * width, (w1 - low) * scale
 
     labels = [plain_text(p.label, 40) for p in named]
-    spots = [at(p, p.entry.number("mean_w1") or 0.0) for p in named]
+    spots = [at(p, p.entry.numbers.mean_w1 or 0.0) for p in named]
     marks: list[Rectangle] = []
     for point in points:
-        x, y = at(point, point.entry.number("mean_w1") or 0.0)
+        x, y = at(point, point.entry.numbers.mean_w1 or 0.0)
         radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
         marks.append((x - radius, y - radius, x + radius, y + radius))
         interval = interval_on_w1(point.entry)
@@ -132,7 +132,7 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
     for point, label, place in zip(named, labels, places, strict=True):
         x, y = place.x / width, place.y / scale + low
         end = x + (2 if place.on_left else -2) / width
-        spot = (point.entry.number("overlap_a") or 0.0, point.entry.number("mean_w1") or 0.0)
+        spot = (point.entry.numbers.overlap_a or 0.0, point.entry.numbers.mean_w1 or 0.0)
         axes.plot([spot[0], end], [spot[1], y], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
         axes.text(
             x, y, label, ha="right" if place.on_left else "left", va="center_baseline", fontsize=12,
@@ -179,7 +179,7 @@ def draw_sweep(
     """
     xs = [line.axis.value(curve) for curve in line.points]
     margin = (xs[-1] - xs[0]) * 0.03
-    known = [e.number(f) or 0.0 for c in line.points for e in c.entries for f in panel.fields]
+    known = [e.numbers.number(f) or 0.0 for c in line.points for e in c.entries for f in panel.fields]
     top = 1.0 if panel.in_percent else round_up(max(*known, panel.least_top))
     limits = (xs[0] - margin, xs[-1] + margin)
     set_axes(axes, limits, (0.0, top), line.axis.label, panel.label, y_percent=panel.in_percent)
@@ -198,7 +198,7 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str
     known: list[tuple[float, float, ResultEntry]] = []
     for curve in line.points:
         found = next((e for e in curve.entries if e.key == entry.key), None)
-        value = None if found is None else found.number(field)
+        value = None if found is None else found.numbers.number(field)
         if found is not None and value is not None:
             known.append((line.axis.value(curve), value, found))
     xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
@@ -210,7 +210,7 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str
 
 def _sweep_tooltip(entry: ResultEntry, field: str, value: float) -> str:
     if field == "mean_w1":
-        floor = entry.number("noise")
+        floor = entry.numbers.noise
         return f"mean W1 {format_number(value)}" + (
             f", floor {format_number(floor)}" if floor is not None else ", no floor computed"
         )

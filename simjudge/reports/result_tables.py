@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from simjudge.context.verdicts import Verdict
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.core.display import SummaryTable
 from simjudge.results.verdict_words import verdict_words
 
@@ -33,13 +33,14 @@ def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
         content: "by_class", "overall" and "class_names" of a result.json (docs/results.md).
     """
     names = content.get("class_names", {})
-    rows = [(str(names.get(key, key)), entry) for key, entry in content["by_class"].items()]
+    numbers = ComparisonNumbers.from_json(content)
+    rows = [(str(names.get(key, key)), entry) for key, entry in numbers.by_class.items()]
     if len(rows) > 1:
-        rows.append(("all", content["overall"]))
-    paired = "pointwise_mean_difference" in content["overall"]
+        rows.append(("all", numbers.overall))
+    paired = numbers.overall.pointwise_pairs is not None
     columns = (*_COMPARISON_COLUMNS, "pointwise") if paired else _COMPARISON_COLUMNS
     cells = [
-        (*_comparison_row(label, entry), *([_number(entry.get("pointwise_mean_difference"))] if paired else []))
+        (*_comparison_row(label, entry), *([_number(entry.pointwise_mean_difference)] if paired else []))
         for label, entry in rows
     ]
     return SummaryTable(columns, cells)
@@ -83,13 +84,13 @@ def table_text(table: SummaryTable) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
 
-def _comparison_row(label: str, entry: Mapping[str, Any]) -> Sequence[str]:
+def _comparison_row(label: str, entry: EntryNumbers) -> Sequence[str]:
     return (
         label,
-        f"{entry['n_a']} / {entry['n_b']}",
-        _number(entry.get("mean_w1")),
+        f"{entry.n_a} / {entry.n_b}",
+        _number(entry.mean_w1),
         *_certainty(entry),
-        _number(entry.get("p_adjusted")),
+        _number(entry.p_adjusted),
         _verdict(entry),
         _both(entry, "overlap", 2),
         _both(entry, "mean_performance", 3),
@@ -98,12 +99,12 @@ def _comparison_row(label: str, entry: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
-    entry = point["overall"]
+    entry = EntryNumbers.from_json(point["overall"])
     return (
         "x".join(str(side) for side in point["patch"]),
         f"{point['theta']:g}",
-        str(entry["compared"]),
-        _number(entry.get("mean_w1")),
+        str(entry.compared),
+        _number(entry.mean_w1),
         *_certainty(entry),
         _verdict(entry),
         _both(entry, "overlap", 2),
@@ -111,19 +112,19 @@ def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def _verdict(entry: Mapping[str, Any]) -> str:
-    return verdict_words(entry.get("verdict") or Verdict.NOT_TESTED, entry.get("margin") or 0.0)
+def _verdict(entry: EntryNumbers) -> str:
+    return verdict_words(entry.verdict, entry.margin)
 
 
-def _certainty(entry: Mapping[str, Any]) -> Sequence[str]:
-    low, high = entry.get("gap_low"), entry.get("gap_high")
+def _certainty(entry: EntryNumbers) -> Sequence[str]:
+    low, high = entry.gap_low, entry.gap_high
     spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
-    return _number(entry.get("noise")), _number(entry.get("gap")), spread, _number(entry.get("p_value"))
+    return _number(entry.noise), _number(entry.gap), spread, _number(entry.p_value)
 
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _both(entry: Mapping[str, Any], field: str, digits: int) -> str:
-    return f"{_number(entry.get(f'{field}_a'), digits)} / {_number(entry.get(f'{field}_b'), digits)}"
+def _both(entry: EntryNumbers, field: str, digits: int) -> str:
+    return f"{_number(entry.number(f'{field}_a'), digits)} / {_number(entry.number(f'{field}_b'), digits)}"

@@ -185,7 +185,7 @@ def _largest(result: Result, count: int) -> list[ResultEntry]:
     """All classes together, and the classes with most contexts, in the order of the page."""
     if result.contexts is None:
         return []
-    largest = sorted(result.classes, key=lambda e: -(e.count("n_a") + e.count("n_b")))[:count]
+    largest = sorted(result.classes, key=lambda e: -(e.numbers.n_a + e.numbers.n_b))[:count]
     kept = {e.key for e in largest} | {OVERALL}
     return [e for e in ordered_entries(result) if e.key in kept]
 

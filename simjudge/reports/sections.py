@@ -138,7 +138,7 @@ def ordered_entries(result: Result) -> list[ResultEntry]:
 
 def _excess(entry: ResultEntry) -> float:
     """How far an entry's W1 stands above its floor; above 0 without a floor; entries without a W1 are last."""
-    known = (entry.number(f) for f in ("gap", "mean_w1"))
+    known = (entry.numbers.number(f) for f in ("gap", "mean_w1"))
     return next((v for v in known if v is not None), -1e9)
 
 
@@ -170,7 +170,7 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
 
 
 def _order(entry: ResultEntry) -> dict[str, float | str]:
-    known = {name: entry.number(field) for name, field in _ORDERS.items()}
+    known = {name: entry.numbers.number(field) for name, field in _ORDERS.items()}
     return {"name": entry.label} | {name: "" if value is None else value for name, value in known.items()}
 
 

@@ -16,6 +16,8 @@ from simjudge.reports.number_format import (
 )
 from simjudge.results.saved_result import Result, ResultEntry
 
+NO_GAP = "no gap estimate; compare again"
+"""What is said of a result that an earlier version saved."""
 _INTERVAL = ("gap_low", "gap_high", "detectable_gap")
 _FLOOR = ("noise", "noise_q95", "gap", "p_value", "p_adjusted")
 _NEED_OVERLAP = (
@@ -99,7 +101,7 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         A sentence that begins in lower case, to stand behind the headline of the verdict.
     """
     m, a, b = f"{entry.margin:g}", names.a, names.b
-    if entry.verdict == Verdict.NO_OVERLAP or entry.number("mean_w1") is None:
+    if entry.verdict == Verdict.NO_OVERLAP or entry.numbers.mean_w1 is None:
         return _nothing_compared(entry, names)
     if entry.verdict == Verdict.TOO_FEW:
         return _too_few(entry, names)
@@ -119,7 +121,7 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
 
 def _too_weak(entry: ResultEntry) -> str:
     """Where both sets' mean performance is below the margin, no simulation could have differed by as much."""
-    a, b = entry.number("mean_performance_a"), entry.number("mean_performance_b")
+    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
     if a is None or b is None or max(a, b) >= entry.margin:
         return ""
     return (
@@ -151,15 +153,17 @@ def evidence(entry: ResultEntry) -> str:
     Returns:
         A sentence or two; empty where nothing was compared.
     """
-    w1, floor, p = (entry.number(f) for f in ("mean_w1", "noise", "p_value"))
+    w1, floor, p = (entry.numbers.number(f) for f in ("mean_w1", "noise", "p_value"))
     if w1 is None:
         return ""
+    if entry.numbers.lacks_gap:
+        return f"Mean W1 is {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}; {NO_GAP}."
     if floor is None or p is None:
         return f"Mean W1 is {format_number(w1)}."
     spread = f" (95 % interval {format_interval(entry)})" if format_interval(entry) else ""
-    excess = entry.number("gap")
+    excess = entry.numbers.gap
     where = _from_floor(w1 - floor if excess is None else excess)
-    permutations = entry.count("permutations")
+    permutations = entry.numbers.permutations
     smallest = permutations > 0 and p <= 1.0000001 / (1 + permutations)
     p_text = f"p = {format_p(p)}" + (f", the smallest that {permutations} permutations can show" if smallest else "")
     return (
@@ -169,14 +173,14 @@ def evidence(entry: ResultEntry) -> str:
 
 
 def _detectable(entry: ResultEntry) -> str:
-    shown = entry.number("detectable_gap")
+    shown = entry.numbers.detectable_gap
     if shown is None or entry.verdict == Verdict.TOO_FEW:
         return ""
     return f" Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
 
 
 def _too_few(entry: ResultEntry, names: SetNames) -> str:
-    frames = f"{entry.count('units_a'):,} independent frames of {names.a} and {entry.count('units_b'):,} of {names.b}"
+    frames = f"{entry.numbers.units_a:,} independent frames of {names.a} and {entry.numbers.units_b:,} of {names.b}"
     return {
         Reason.NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all "
         "performance is 0.",
@@ -185,13 +189,13 @@ def _too_few(entry: ResultEntry, names: SetNames) -> str:
         f"{frames} are too few to tell a difference from chance.",
         Reason.FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be "
         "chance.",
-        Reason.FEW_PERMUTATIONS: f"{entry.count('permutations'):,} permutations are too few for so many classes: even "
+        Reason.FEW_PERMUTATIONS: f"{entry.numbers.permutations:,} permutations are too few for so many classes: even "
         f"the largest difference could not reach p ≤ {SIGNIFICANCE}.",
-    }[Reason(entry.fields["verdict_reason"])]
+    }[entry.numbers.verdict_reason]
 
 
 def _not_tested(entry: ResultEntry) -> str:
-    lacking = "permutations" if not entry.count("permutations") else "bootstrap draws"
+    lacking = "permutations" if not entry.numbers.permutations else "bootstrap draws"
     return f"no {lacking} were run: W1 alone does not tell whether there is a gap, nor how large it is."
 
 
@@ -204,7 +208,7 @@ def corrected_p(entry: ResultEntry) -> str:
     Returns:
         Words to stand behind p; empty where p stays as it is.
     """
-    p, adjusted = entry.number("p_value"), entry.number("p_adjusted")
+    p, adjusted = entry.numbers.p_value, entry.numbers.p_adjusted
     if p is None or adjusted is None or format_p(p) == format_p(adjusted):
         return ""
     return f" ({format_p(adjusted)} as one of several classes)"
@@ -225,10 +229,10 @@ def effect_size(entry: ResultEntry) -> str:
     Returns:
         Words to stand under the headline of the verdict; empty without a floor.
     """
-    w1, floor = entry.number("mean_w1"), entry.number("noise")
+    w1, floor = entry.numbers.mean_w1, entry.numbers.noise
     if w1 is None or floor is None:
         return ""
-    return f"W1 {_from_floor(w1 - floor)} the floor, over {format_percent(entry.number('overlap_a'))} of A"
+    return f"W1 {_from_floor(w1 - floor)} the floor, over {format_percent(entry.numbers.overlap_a)} of A"
 
 
 def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
@@ -241,12 +245,14 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
     Returns:
         Mean W1, interval, floor, p and both overlaps on a line.
     """
-    w1, floor, p = (entry.number(f) for f in ("mean_w1", "noise", "p_value"))
-    parts = (f"O_A {format_percent(entry.number('overlap_a'))}", f"O_B {format_percent(entry.number('overlap_b'))}")
+    w1, floor, p = (entry.numbers.number(f) for f in ("mean_w1", "noise", "p_value"))
+    parts = (f"O_A {format_percent(entry.numbers.overlap_a)}", f"O_B {format_percent(entry.numbers.overlap_b)}")
     shares = ", ".join(part.replace(" ", NO_BREAK_SPACE) for part in parts)
     if w1 is None:
         return verdict_sentence(entry, names)
     spread = f" ({format_interval(entry)})" if format_interval(entry) else ""
+    if entry.numbers.lacks_gap:
+        return f"mean W1 {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}, {NO_GAP}; {shares}"
     if floor is None or p is None:
         return f"mean W1 {format_number(w1)}, no floor and no p: permutations were 0; {shares}"
     side = "above" if w1 >= floor else "below"
@@ -264,7 +270,7 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     Returns:
         A sentence; empty for fewer than two tested classes.
     """
-    tested = [e for e in entries if e.number("p_adjusted") is not None]
+    tested = [e for e in entries if e.numbers.p_adjusted is not None]
     if len(tested) < 2:
         return ""
     found = sum(e.verdict in GAPS for e in tested)
@@ -287,12 +293,12 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     """
     if field.startswith("pointwise") and not parameters.get("paired"):
         return "the sets were not compared as pairs"
-    if field not in entry.fields:
-        return "not in this result file"
+    if entry.numbers.lacks_gap and field in (*_INTERVAL, *_FLOOR):
+        return NO_GAP
     if field == "pointwise_mean_difference":
         return "no object is in both sets of a pair"
-    which = field[-1] if field.endswith(("_a", "_b")) else ""
-    if field in _NEED_OVERLAP and not entry.count("compared"):
+    which, numbers = field[-1] if field.endswith(("_a", "_b")) else "", entry.numbers
+    if field in _NEED_OVERLAP and not entry.numbers.compared:
         return "nothing was compared: " + _why_nothing(entry)
     reasons = (
         (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
@@ -300,23 +306,23 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
         (field in _INTERVAL and not parameters.get("permutations"), "no permutations were asked for"),
         (field in _FLOOR and not parameters.get("permutations"), "no permutations were asked for"),
         (field == "relative_w1", "the mean performance in A is 0"),
-        (bool(which) and not entry.count(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
-        (field.startswith("std") and entry.number(f"mean_{field[4:]}") is not None, "one context has no spread"),
+        (bool(which) and not numbers.number(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
+        (field.startswith("std") and numbers.number(f"mean_{field[4:]}") is not None, "one context has no spread"),
         ("outside" in field, f"no context of {which.upper()} is outside the overlap"),
         (field.startswith("map50"), f"no average precision for this class in {which.upper()}"),
     )
-    return next((reason for holds, reason in reasons if holds), "undefined in the result file")
+    return next((reason for holds, reason in reasons if holds), "not in this result file")
 
 
 def _why_nothing(entry: ResultEntry) -> str:
-    empty = [which.upper() for which in ("a", "b") if not entry.count(f"n_{which}")]
+    empty = [which.upper() for which in ("a", "b") if not entry.numbers.number(f"n_{which}")]
     if empty:
         return f"{' and '.join(empty)} {'have' if len(empty) > 1 else 'has'} no contexts of this class"
     return "no context of A has a similar one in B"
 
 
 def _nothing_compared(entry: ResultEntry, names: SetNames) -> str:
-    a, b = entry.count("n_a"), entry.count("n_b")
+    a, b = entry.numbers.n_a, entry.numbers.n_b
     if not a or not b:
         lacking = names.a if not a else names.b
         return f"nothing could be compared, for {lacking} has no contexts here; W1 is undefined, which is not 0."

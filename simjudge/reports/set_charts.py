@@ -47,9 +47,9 @@ class PairPoint:
     def tooltip(self) -> str:
         """Which sets, and all numbers that belong together."""
         each, entry = self.comparison, self.entry
-        numbers = [f"W1 {format_number(entry.number('mean_w1'))}", f"floor {format_number(entry.number('noise'))}"]
-        numbers += [f"p in the study {format_p(entry.number('p_study'))}"]
-        numbers += [f"O_{x.upper()} {format_percent(entry.number(f'overlap_{x}'))}" for x in "ab"]
+        numbers = [f"W1 {format_number(entry.numbers.mean_w1)}", f"floor {format_number(entry.numbers.noise)}"]
+        numbers += [f"p in the study {format_p(entry.numbers.p_study)}"]
+        numbers += [f"O_{x.upper()} {format_percent(entry.numbers.number(f'overlap_{x}'))}" for x in "ab"]
         return f"{each.b} predicts {each.a}, {each.net}, {entry.label}: {', '.join(numbers)}"
 
 
@@ -82,14 +82,14 @@ def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) ->
     set_axes(axes, (-0.03, 1.03), (0, top), "overlap O_A", "mean W1", x_percent=True)
     half = 4.0 / axes_size(axes)[0]
     for kind, colour in KIND_COLOURS.items():
-        drawn = [p for p in points if p.comparison.kind == kind and p.entry.number("mean_w1") is not None]
+        drawn = [p for p in points if p.comparison.kind == kind and p.entry.numbers.mean_w1 is not None]
         if not drawn:
             continue
-        x = [p.entry.number("overlap_a") or 0.0 for p in drawn]
-        for at, floor in zip(x, (p.entry.number("noise") for p in drawn), strict=True):
+        x = [p.entry.numbers.overlap_a or 0.0 for p in drawn]
+        for at, floor in zip(x, (p.entry.numbers.noise for p in drawn), strict=True):
             if floor is not None:
                 axes.plot([at - half, at + half], [floor, floor], color=LIGHT["floor"], linewidth=1.2, zorder=1.5)
-        y = [p.entry.number("mean_w1") or 0.0 for p in drawn]
+        y = [p.entry.numbers.mean_w1 or 0.0 for p in drawn]
         dots = axes.scatter(x, y, POINT_AREA, LIGHT[colour], linewidths=0, alpha=0.85, zorder=3, label=kind)
         _tips(axes, dots, [p.tooltip for p in drawn])
 

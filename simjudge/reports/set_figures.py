@@ -91,7 +91,7 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
         NothingToDrawError: nothing was compared, or the result lacks this class.
     """
     points = _points(result, key)
-    top = _top([p.entry.number("mean_w1") for p in points])
+    top = _top([p.entry.numbers.mean_w1 for p in points])
     with report_style():
         label = entry_labels(result).get(key, key)
         figure, boxes = _panels(len(result.nets), f"Mean W1 against overlap O_A of {label}, a panel a net.")
@@ -183,7 +183,7 @@ def w1_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
     Raises:
         NothingToDrawError: nothing was compared, or the result lacks this class.
     """
-    top = _top([p.entry.number("mean_w1") for p in _points(result, key)])
+    top = _top([p.entry.numbers.mean_w1 for p in _points(result, key)])
     return _matrix_figure(result, key, "mean_w1", result.nets, top)
 
 
@@ -222,7 +222,7 @@ def _matrix_figure(
             values, own = np.full((len(rows), len(columns)), np.nan), {}
             for point in (p for p in points if net in (None, p.comparison.net)):
                 place = rows.index(point.comparison.a), columns.index(point.comparison.b)
-                values[place], own[place] = point.entry.number(field), point.tooltip
+                values[place], own[place] = point.entry.numbers.number(field), point.tooltip
             draw_matrix(axes, values, (rows, columns), [own[place] for place in sorted(own)], top)
     return figure
 
@@ -232,7 +232,7 @@ def _points(result: ManySetsResult, key: str, field: str = "mean_w1") -> list[Pa
         PairPoint(each, entry)
         for each in result.comparisons
         for entry in each.entries
-        if entry.key == key and entry.number(field) is not None
+        if entry.key == key and entry.numbers.number(field) is not None
     ]
     if not found:
         raise NothingToDrawError(f"class {key}: no pair of sets was compared: there is nothing to draw")
@@ -249,11 +249,11 @@ def _bar(result: ManySetsResult, kind: str | None, net: str, key: str, field: st
 
 
 def _mean_bar(entries: Sequence[ResultEntry], field: str) -> BarValue | None:
-    known = [(value, entry) for entry in entries if (value := entry.number(field)) is not None]
+    known = [(value, entry) for entry in entries if (value := entry.numbers.number(field)) is not None]
     if not known:
         return None
     values = [value for value, _ in known]
-    floors = [floor for _, entry in known if (floor := entry.number("noise")) is not None and field == "mean_w1"]
+    floors = [floor for _, entry in known if (floor := entry.numbers.noise) is not None and field == "mean_w1"]
     floor = math.fsum(floors) / len(floors) if floors else None
     return BarValue(math.fsum(values) / len(values), min(values), max(values), floor, len(values))
 

@@ -12,7 +12,7 @@ from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.files import atomic_file
 from simjudge.reports.number_format import NO_BREAK_SPACE, format_number
 from simjudge.reports.set_figures import entry_labels
-from simjudge.results.many_sets_result import ManySetsResult, SetsComparison
+from simjudge.results.many_sets_result import ManySetsResult, SetsComparison, study_verdict
 from simjudge.results.saved_result import ResultEntry
 
 KINDS = ("real-real", "sim-sim", "real-sim")
@@ -122,13 +122,13 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
 
 def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsComparison, ResultEntry]]) -> KindRow:
     known = sorted(
-        ((value, f"{each.b} predicts {each.a}") for each, e in found if (value := e.number("mean_w1")) is not None),
+        ((value, f"{each.b} predicts {each.a}") for each, e in found if (value := e.numbers.mean_w1) is not None),
         key=lambda pair: pair[0],
     )
     entries = [entry for _, entry in found]
     w1 = _least_mean_most([value for value, _ in known])
     floors, relative, overlap = (_known(entries, f) for f in ("noise", "relative_w1", "overlap_a"))
-    gaps = sum(entry.fields["verdict_study"] in GAPS for entry in entries)
+    gaps = sum(study_verdict(entry) in GAPS for entry in entries)
     ends = (known[0][1], known[-1][1]) if known else ("", "")
     return KindRow(
         net,
@@ -158,7 +158,7 @@ def _kind_words(row: KindRow) -> str:
 def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
     """Which gaps the comparisons of a net would have shown, and how many could show none."""
     overall = [each.overall for each in result.comparisons if each.net == net]
-    shown = sorted(size for entry in overall if (size := entry.shown_gap) is not None)
+    shown = sorted(size for entry in overall if (size := entry.numbers.shown_gap) is not None)
     blind = sum(entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP) for entry in overall)
     words = ""
     if shown:
@@ -169,7 +169,7 @@ def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
 
 
 def _known(entries: Sequence[ResultEntry], field: str) -> list[float]:
-    return [value for entry in entries if (value := entry.number(field)) is not None]
+    return [value for entry in entries if (value := entry.numbers.number(field)) is not None]
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from simjudge.context.verdicts import Verdict
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.reports.chart_data import NothingToDrawError
 from simjudge.reports.inline_svg import FigureEmbedder
@@ -30,7 +29,7 @@ from simjudge.reports.set_figures import (
 from simjudge.reports.set_pictures import read_pictures
 from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
 from simjudge.results.gallery_selection import HIGHEST, LOWEST
-from simjudge.results.many_sets_result import Example, ManySetsResult, SetsComparison
+from simjudge.results.many_sets_result import Example, ManySetsResult, SetsComparison, study_verdict
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words
 
@@ -189,7 +188,7 @@ def _example(example: Example, embedder: FigureEmbedder) -> ExampleView:
 
 def _contexts_of(saved: Result, key: str) -> int:
     entry = next((each for each in saved.classes if each.key == key), None)
-    return 0 if entry is None else entry.count("n_a") + entry.count("n_b")
+    return 0 if entry is None else entry.numbers.n_a + entry.numbers.n_b
 
 
 def _embedded(embedder: FigureEmbedder, draw: Callable[..., ReportFigure], *given: object) -> Markup:
@@ -214,19 +213,19 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
 
 
 def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
-    verdict, low, high = Verdict(entry.fields["verdict_study"]), entry.number("gap_low"), entry.number("gap_high")
+    verdict, low, high = study_verdict(entry), entry.numbers.gap_low, entry.numbers.gap_high
     interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
-    p, p_study = entry.number("p_value"), entry.number("p_study")
+    p, p_study = entry.numbers.p_value, entry.numbers.p_study
     return [
         SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
         SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
-        _number(entry.number("mean_w1")), _share(entry.number("relative_w1")),
-        _number(entry.number("noise")), _number(low, interval),
-        _number(entry.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
-        _number(entry.number("overlap_a"), format_percent(entry.number("overlap_a"))),
-        _number(entry.number("overlap_b"), format_percent(entry.number("overlap_b"))),
-        SetsCell(overlap_reading(entry)), _number(entry.number("pointwise_mean_difference")),
-        _number(entry.number("compared"), f"{entry.count('compared'):,}"),
+        _number(entry.numbers.mean_w1), _share(entry.numbers.relative_w1),
+        _number(entry.numbers.noise), _number(low, interval),
+        _number(entry.numbers.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
+        _number(entry.numbers.overlap_a, format_percent(entry.numbers.overlap_a)),
+        _number(entry.numbers.overlap_b, format_percent(entry.numbers.overlap_b)),
+        SetsCell(overlap_reading(entry)), _number(entry.numbers.pointwise_mean_difference),
+        _number(entry.numbers.compared, f"{entry.numbers.compared:,}"),
     ]  # fmt: skip
 
 

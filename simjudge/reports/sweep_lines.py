@@ -90,6 +90,6 @@ def sweep_entries(curves: Sequence[Curve]) -> list[ResultEntry]:
         All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.
     """
     entries = curves[0].entries
-    ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.count("n_a")))[:MAX_SWEEP_CLASSES]
+    ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.numbers.n_a))[:MAX_SWEEP_CLASSES]
     kept = {e.key for e in ranked}
     return [e for e in entries if e.key in kept]

@@ -45,5 +45,5 @@ def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None
         (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
     ]
     keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
-    has_floor = any(e.number("noise") is not None for c in result.curves for e in c.entries)
+    has_floor = any(e.numbers.noise is not None for c in result.curves for e in c.entries)
     return SweepCharts(axes, keys, has_floor)

@@ -34,7 +34,7 @@ def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
     Returns:
         A round number above all their means, intervals and floors.
     """
-    values = [e.number(f) for e in entries for f in ("mean_w1", "noise_q95", "noise")]
+    values = [e.numbers.number(f) for e in entries for f in ("mean_w1", "noise_q95", "noise")]
     values += [ends[1] for ends in map(interval_on_w1, entries) if ends is not None]
     return round_up(max((v for v in values if v), default=0.1) * 1.04)
 
@@ -51,11 +51,11 @@ def entry_tooltip(entry: ResultEntry, label: str) -> str:
     """
     spread = f" [{format_interval(entry)}]" if format_interval(entry) else ""
     return (
-        f"{label}: {entry.verdict_words}; mean W1 {format_number(entry.number('mean_w1'))}, floor "
-        f"{format_number(entry.number('noise'))} (95 % quantile {format_number(entry.number('noise_q95'))}), "
-        f"excess {format_number(entry.number('gap'))}{spread}, "
-        f"p = {format_p(entry.number('p_value'))}; overlap O_A {format_percent(entry.number('overlap_a'))}, "
-        f"O_B {format_percent(entry.number('overlap_b'))}"
+        f"{label}: {entry.verdict_words}; mean W1 {format_number(entry.numbers.mean_w1)}, floor "
+        f"{format_number(entry.numbers.noise)} (95 % quantile {format_number(entry.numbers.noise_q95)}), "
+        f"excess {format_number(entry.numbers.gap)}{spread}, "
+        f"p = {format_p(entry.numbers.p_value)}; overlap O_A {format_percent(entry.numbers.overlap_a)}, "
+        f"O_B {format_percent(entry.numbers.overlap_b)}"
     )
 
 
@@ -73,7 +73,7 @@ def verdict_row(entry: ResultEntry, end: float) -> Markup:
         element("line", x1=_along(t, end), x2=_along(t, end), y1=0, y2=ROW_HEIGHT, class_="grid")
         for t in axis_ticks(end)
     ]
-    floor, quantile, w1 = (entry.number(f) for f in ("noise", "noise_q95", "mean_w1"))
+    floor, quantile, w1 = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
     if quantile is not None:
         parts.append(element("rect", x=0, y=7, width=_along(quantile, end), height=16, class_="floor-band"))
     if floor is not None:

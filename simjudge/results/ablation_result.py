@@ -11,7 +11,13 @@ from pydantic import Field
 
 from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.field_types import Text
-from simjudge.results.many_sets_result import ManySetsResult, SetsComparison, load_many_sets
+from simjudge.results.many_sets_result import (
+    ManySetsResult,
+    SetsComparison,
+    load_many_sets,
+    study_verdict,
+    table_numbers,
+)
 from simjudge.results.result_fields import OpenFields, read_checked
 from simjudge.results.result_folder import ABLATION, ABLATION_TABLE, write_json, write_rows
 from simjudge.results.saved_result import ResultEntry
@@ -76,7 +82,7 @@ class AblationAnswer:
         found = next((each for each in self.comparison.entries if each.key == key), None)
         if found is None:
             return None
-        return replace(found, label=self.variant, fields={**found.fields, "verdict": found.fields["verdict_study"]})
+        return replace(found, label=self.variant, numbers=replace(found.numbers, verdict=study_verdict(found)))
 
 
 @dataclass(frozen=True)
@@ -153,12 +159,12 @@ class AblationResult:
             each.comparison.overall for question in _AGAINST_BASELINE for each in self.answers(question)
             if each.variant == variant
         ]  # fmt: skip
-        excess = [value for each in against if (value := each.number("gap")) is not None]
+        excess = [value for each in against if (value := each.numbers.gap) is not None]
         return VariantRank(
             variant,
             self.changes[variant],
             variant in self.trained,
-            rank_verdict([str(each.fields["verdict_study"]) for each in against]),
+            rank_verdict([study_verdict(each) for each in against]),
             max(excess, default=None),
             compare_distance(near[variant], near[self.baseline]),
         )
@@ -170,7 +176,7 @@ class AblationResult:
                 each = answer.comparison
                 head = {"question": question, "variant": answer.variant, "a": each.a, "b": each.b, "net": each.net}
                 for entry in each.entries:
-                    numbers = {key: value for key, value in entry.fields.items() if not isinstance(value, Mapping)}
+                    numbers = table_numbers(entry)
                     yield {**head, "class": entry.label, **numbers}
 
     def save_beside_sets(self, folder: Path) -> None:
@@ -184,7 +190,7 @@ class AblationResult:
         write_rows(folder / ABLATION_TABLE, self.rows())
 
 
-def rank_verdict(verdicts: list[str]) -> str:
+def rank_verdict(verdicts: list[Verdict]) -> str:
     """Whether a part of the camera model matters, from the comparisons of a variant with the baseline.
 
     It matters where a net differs by the margin or more, or may do so and differs beyond chance. It does not where all
@@ -211,9 +217,9 @@ def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
     Returns:
         NEARER, FARTHER or AS_FAR.
     """
-    low, high = variant.number("gap_low"), variant.number("gap_high")
-    least, most = baseline.number("gap_low"), baseline.number("gap_high")
-    differs = str(variant.fields["verdict_study"]) in GAPS or str(baseline.fields["verdict_study"]) in GAPS
+    low, high = variant.numbers.gap_low, variant.numbers.gap_high
+    least, most = baseline.numbers.gap_low, baseline.numbers.gap_high
+    differs = study_verdict(variant) in GAPS or study_verdict(baseline) in GAPS
     if differs and high is not None and least is not None and high < least:
         return NEARER
     return FARTHER if differs and low is not None and most is not None and low > most else AS_FAR

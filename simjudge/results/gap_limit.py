@@ -76,7 +76,7 @@ class GapLimit:
             entry: a class, or all classes together.
             p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
         """
-        low, high = entry.number("gap_low"), entry.number("gap_high")
+        low, high = entry.numbers.gap_low, entry.numbers.gap_high
         if p_adjusted is None or low is None or high is None:
             return False
         margin = entry.margin if self.margin is None else self.margin
@@ -93,12 +93,12 @@ class GapLimit:
         Returns:
             Each with its entry, in the order given.
         """
-        adjusted = holm([one.entries[0].number("p_adjusted") for one in compared])
+        adjusted = holm([one.entries[0].numbers.p_adjusted for one in compared])
         return [
             (one, entry)
             for one, least in zip(compared, adjusted, strict=True)
             for entry in one.entries
-            if least is not None and self.exceeded(entry, _at_least(entry.number("p_adjusted"), least))
+            if least is not None and self.exceeded(entry, _at_least(entry.numbers.p_adjusted, least))
         ]
 
     def lines(self, compared: Sequence[NamedComparison]) -> list[str]:
@@ -108,8 +108,8 @@ class GapLimit:
             compared: see `gaps`.
         """
         return [
-            f"{one.name}, {entry.label}: {entry.number('gap'):.3f} above the floor"
-            f" (95 % interval {entry.number('gap_low'):.3f} to {entry.number('gap_high'):.3f})"
+            f"{one.name}, {entry.label}: {entry.numbers.gap:.3f} above the floor"
+            f" (95 % interval {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
             for one, entry in self.gaps(compared)
         ]
 
@@ -122,8 +122,8 @@ class GapLimit:
         if not compared:
             return "nothing was compared"
         overall = [one.entries[0] for one in compared]
-        blind = sum(entry.number("p_adjusted") is None for entry in overall)
-        shown = [size for entry in overall if (size := entry.shown_gap) is not None]
+        blind = sum(entry.numbers.p_adjusted is None for entry in overall)
+        shown = [size for entry in overall if (size := entry.numbers.shown_gap) is not None]
         words = [f"a gap of {max(shown):.3f} would have been shown in about 80 of 100 cases"] if shown else []
         if blind:
             words.append(

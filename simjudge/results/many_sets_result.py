@@ -162,8 +162,26 @@ class ManySetsResult:
         for each in self.comparisons:
             head = {"a": each.a, "b": each.b, "net": each.net, "kind": each.kind, "paired": each.paired}
             for entry in each.entries:
-                numbers = {key: value for key, value in entry.fields.items() if not isinstance(value, Mapping)}
-                yield {**head, "class": entry.label, "class_id": "" if entry.key == OVERALL else entry.key, **numbers}
+                class_id = "" if entry.key == OVERALL else entry.key
+                yield {**head, "class": entry.label, "class_id": class_id, **table_numbers(entry)}
+
+
+def table_numbers(entry: ResultEntry) -> dict[str, Any]:
+    """The numbers of an entry as columns of a table.
+
+    Args:
+        entry: a class, or all classes together.
+    """
+    return {key: value for key, value in entry.numbers.to_json().items() if not isinstance(value, Mapping)}
+
+
+def study_verdict(entry: ResultEntry) -> Verdict:
+    """The verdict that is corrected for the study.
+
+    Args:
+        entry: a class, or all classes together.
+    """
+    return entry.numbers.verdict_study or entry.verdict
 
 
 def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
@@ -21,39 +22,17 @@ class ResultEntry:
     Attributes:
         key: the class id as written in the file, or "overall".
         label: what to call it on the page.
-        fields: docs/results.md, undefined is None.
+        numbers: its numbers.
     """
 
     key: str
     label: str
-    fields: Mapping[str, Any]
-
-    def number(self, name: str) -> float | None:
-        """A number, None where undefined.
-
-        Args:
-            name: of the field, see docs/results.md.
-        """
-        value = self.fields.get(name)
-        return None if value is None else float(value)
-
-    def count(self, name: str) -> int:
-        """A count, 0 where undefined.
-
-        Args:
-            name: of the field, see docs/results.md.
-        """
-        return int(self.number(name) or 0)
-
-    @property
-    def shown_gap(self) -> float | None:
-        """The gap that would have been shown in about 80 of 100 cases; None where nothing was tested."""
-        return None if self.number("p_adjusted") is None else self.number("detectable_gap")
+    numbers: EntryNumbers
 
     @property
     def verdict(self) -> Verdict:
         """What it says."""
-        return Verdict(self.fields["verdict"])
+        return self.numbers.verdict
 
     @property
     def verdict_words(self) -> str:
@@ -63,7 +42,7 @@ class ResultEntry:
     @property
     def margin(self) -> float:
         """Difference of performance from which a gap matters."""
-        return self.number("margin") or 0.0
+        return self.numbers.margin
 
 
 @dataclass(frozen=True)
@@ -193,6 +172,7 @@ def result_entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tup
         numbers: with "by_class" and "overall".
         header: with "class_names".
     """
-    names, by_class = header.get("class_names") or {}, numbers["by_class"]
-    classes = [ResultEntry(key, names.get(key) or f"class {key}", by_class[key]) for key in sorted(by_class, key=int)]
-    return (ResultEntry(OVERALL, "all classes", numbers["overall"]), *classes)
+    names, found = header.get("class_names") or {}, ComparisonNumbers.from_json(numbers)
+    ordered = sorted(found.by_class.items(), key=lambda pair: int(pair[0]))
+    classes = [ResultEntry(key, names.get(key) or f"class {key}", entry) for key, entry in ordered]
+    return (ResultEntry(OVERALL, "all classes", found.overall), *classes)

@@ -13,8 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from typing import Any
 
+from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
@@ -45,15 +45,15 @@ class ComparisonJob:
 
 @dataclass(frozen=True)
 class DirectionNumbers:
-    """The numbers of both directions, "by_class" and "overall" as docs/results.md has them.
+    """The numbers of both directions.
 
     Attributes:
         forward: of B predicting A.
         backward: of A predicting B; None where it was not asked for.
     """
 
-    forward: dict[str, Any]
-    backward: dict[str, Any] | None
+    forward: ComparisonNumbers
+    backward: ComparisonNumbers | None
 
 
 def compare_directions(job: ComparisonJob) -> DirectionNumbers:
@@ -71,16 +71,13 @@ def compare_directions(job: ComparisonJob) -> DirectionNumbers:
 
 def compare_backward(
     job: ComparisonJob, advance: Advance | None = None, deadline: float | None = None
-) -> dict[str, Any]:
+) -> ComparisonNumbers:
     """Compare A predicting B.
 
     Args:
         job: what to compare.
         advance: receives (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more permutations and bootstrap draws begin.
-
-    Returns:
-        "by_class" and "overall" as docs/results.md has them.
 
     Raises:
         SimjudgeError: the sets cannot be compared.

@@ -136,7 +136,7 @@ def compare_sets(
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.drawn, strict=True)
     }
     inputs["model"] = describe_model(settings)
-    parameters = comparison_parameters(settings, result.numbers["overall"], result.painted)
+    parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
     return Comparison(result, parameters, inputs, losses)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.context.compiled import forgo_blas
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.multiple_tests import holm
 from simjudge.context.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.core.digest import hash_value
@@ -87,47 +88,59 @@ def compare_many_sets(
         log(f"note: {out} holds an earlier result, which will be replaced")
     study = read_judged_sets(predictions, wanted, settings, twin_pairs, log)
     forgo_blas()
-    found: dict[WantedComparison, dict[str, Any]] = {}
+    found: dict[WantedComparison, ComparisonNumbers] = {}
     joins = list(dict.fromkeys(frozenset((each.a, each.b)) for each in wanted))
     with progress("comparing sets") as advance:
         for done, names in enumerate(joins):
             found |= _compare_pair_of_sets(study, [each for each in wanted if frozenset((each.a, each.b)) == names])
             advance(done + 1, len(joins))
+    corrected = correct_for_study([found[each] for each in wanted])
     comparisons = [
         {"a": each.a, "b": each.b, "net": each.net, "kind": domain_kind(each, domains),
-         "paired": frozenset((each.a, each.b)) in twin_pairs, **found[each]}
-        for each in wanted
+         "paired": frozenset((each.a, each.b)) in twin_pairs, **numbers.to_json()}
+        for each, numbers in zip(wanted, corrected, strict=True)
     ]  # fmt: skip
-    correct_for_study(comparisons)
-    content = _content(study, comparisons, predictions, domains)
+    content = _content(study, comparisons, corrected[0].overall, predictions, domains)
     if out is not None:
-        examples = example_comparisons(study, comparisons)
+        examples = example_comparisons(
+            study, [(each, numbers.overall) for each, numbers in zip(wanted, corrected, strict=True)]
+        )
         content["examples"] = [each.content() for each in examples]
         save_many_sets(content, Path(out), {each.folder: each.save for each in examples})
     return many_sets_from_content(content, study.losses)
 
 
-def correct_for_study(comparisons: Sequence[dict[str, Any]]) -> None:
+def correct_for_study(comparisons: Sequence[ComparisonNumbers]) -> list[ComparisonNumbers]:
     """Add `p_study` and `verdict_study` to the numbers of comparisons.
 
     All comparisons over all classes are one family of Holm's correction. So are all classes of all comparisons, and a
     class has at least the p of its comparison: it is called a gap only where the sets as a whole differ.
 
     Args:
-        comparisons: with "overall" and "by_class", as docs/results.md has them; they are changed.
+        comparisons: of the study.
+
+    Returns:
+        The same comparisons with both.
     """
-    together = [each["overall"] for each in comparisons]
-    for entry, p in zip(together, holm([each["p_adjusted"] for each in together]), strict=True):
-        entry["p_study"] = p
-    classes = [(each["overall"]["p_study"], entry) for each in comparisons for entry in each["by_class"].values()]
-    tested = [None if entry["p_adjusted"] is None else entry["p_value"] for _, entry in classes]
-    for (least, entry), p in zip(classes, holm(tested), strict=True):
-        entry["p_study"] = None if p is None else max(p, least or 0.0)
-    for entry in (*together, *(entry for _, entry in classes)):
-        p, verdict = entry["p_study"], entry["verdict"]
-        if verdict in _DECIDED and p is not None:
-            verdict = verdict_by_margin(p, entry["gap_low"], entry["gap_high"], entry["margin"])
-        entry["verdict_study"] = verdict
+    least = holm([each.overall.p_adjusted for each in comparisons])
+    classes = [entry for each in comparisons for entry in each.by_class.values()]
+    of_class = iter(holm([None if entry.p_adjusted is None else entry.p_value for entry in classes]))
+    out = []
+    for each, lowest in zip(comparisons, least, strict=True):
+        p_values = {key: next(of_class) for key in each.by_class}
+        by_class = {
+            key: _in_study(each.by_class[key], None if p is None else max(p, lowest or 0.0))
+            for key, p in p_values.items()
+        }
+        out.append(replace(each, by_class=by_class, overall=_in_study(each.overall, lowest)))
+    return out
+
+
+def _in_study(entry: EntryNumbers, p: float | None) -> EntryNumbers:
+    verdict, low, high = entry.verdict, entry.gap_low, entry.gap_high
+    if verdict in _DECIDED and p is not None and low is not None and high is not None:
+        verdict = verdict_by_margin(p, low, high, entry.margin)
+    return replace(entry, p_study=p, verdict_study=verdict)
 
 
 def _check_settings(settings: CompareSettings) -> None:
@@ -140,7 +153,7 @@ def _check_settings(settings: CompareSettings) -> None:
 
 def _compare_pair_of_sets(
     study: JudgedSets, wanted: Sequence[WantedComparison]
-) -> dict[WantedComparison, dict[str, Any]]:
+) -> dict[WantedComparison, ComparisonNumbers]:
     """The comparisons of two sets: all nets and both directions, with one join where the nets saw the same objects."""
     first, names = wanted[0], frozenset((wanted[0].a, wanted[0].b))
     groups: dict[str, list[tuple[WantedComparison, SetComparison]]] = {}
@@ -160,7 +173,7 @@ def _compare_pair_of_sets(
         key = hash_value([_objects_digest(side.frames) for side in sides[each.net]])
         groups.setdefault(key, []).append((each, comparison))
     study.losses.extend(lost)
-    found: dict[WantedComparison, dict[str, Any]] = {}
+    found: dict[WantedComparison, ComparisonNumbers] = {}
     for group in groups.values():
         begin = group[0][0].a
         scheduled = [
@@ -180,22 +193,21 @@ def _objects_digest(frames: FrameSet) -> str:
     return hash_value([list(frames.frame_name), frames.size, *of_objects])
 
 
-def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any) -> dict[str, Any]:
+def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any) -> ComparisonNumbers:
     a, b = comparison.sets
     by_class = {
         str(k): entry_numbers([one], classes[k], side_numbers("a", a, k), side_numbers("b", b, k))
         for k, one in found.items()
     }
     together = entry_numbers(list(found.values()), overall, side_numbers("a", a, None), side_numbers("b", b, None))
-    numbers = {"by_class": by_class, "overall": together}
-    if comparison.paired:
-        add_pointwise(a, b, numbers)
-    return numbers
+    numbers = ComparisonNumbers(by_class, together)
+    return add_pointwise(a, b, numbers) if comparison.paired else numbers
 
 
 def _content(
     study: JudgedSets,
     comparisons: list[dict[str, Any]],
+    first: EntryNumbers,
     predictions: Mapping[str, Any],
     domains: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -212,7 +224,7 @@ def _content(
         "version": version(),
         "parameters": method_parameters(study.settings, None)
         | {"painted": painted.pop() if len(painted) == 1 else ""}
-        | certainty_parameters(study.settings, comparisons[0]["overall"])
+        | certainty_parameters(study.settings, first)
         | {"metric": study.settings.metric, "comparisons": len(comparisons)},
         "sets": sets,
         "class_names": {str(k): name for k, name in sorted(names.items())},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import Losses
 from simjudge.studies.comparison import Comparison
 from simjudge.studies.many_sets_inputs import JudgedSets, judged_sides
+from simjudge.studies.many_sets_plan import WantedComparison
 from simjudge.studies.pair import compare_judged, painted_sets
 from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives
 
@@ -59,30 +61,31 @@ class ExampleComparison:
             for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.drawn, strict=True)
         }
         inputs["model"] = None
-        parameters = comparison_parameters(settings, result.numbers["overall"], result.painted)
+        parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
         Comparison(result, parameters, inputs, losses).save(out, CONTEXTS_A_KIND)
 
 
-def example_comparisons(study: JudgedSets, comparisons: Sequence[Mapping[str, Any]]) -> list[ExampleComparison]:
+def example_comparisons(
+    study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
+) -> list[ExampleComparison]:
     """Choose for each net the comparison whose mean W1 lies farthest above its floor.
 
     Args:
         study: the judged sets.
-        comparisons: as docs/results.md has them.
+        comparisons: with their numbers over all classes.
 
     Returns:
         One comparison a net, of the first MOST_EXAMPLES nets; none for a net whose sets have no contexts in common.
     """
-    best: dict[str, tuple[float, Mapping[str, Any]]] = {}
-    for each in comparisons:
-        w1, floor = each["overall"]["mean_w1"], each["overall"]["noise"]
-        if w1 is None:
+    best: dict[str, tuple[float, WantedComparison]] = {}
+    for each, overall in comparisons:
+        if overall.mean_w1 is None:
             continue
-        worth = w1 - (floor or 0.0)
-        if each["net"] not in best or worth > best[each["net"]][0]:
-            best[each["net"]] = (worth, each)
+        worth = overall.mean_w1 - (overall.noise or 0.0)
+        if each.net not in best or worth > best[each.net][0]:
+            best[each.net] = (worth, each)
     chosen = [each for _, each in best.values()][:MOST_EXAMPLES]
     return [
-        ExampleComparison(str(number), each["a"], each["b"], each["net"], study)
+        ExampleComparison(str(number), each.a, each.b, each.net, study)
         for number, each in enumerate(chosen, start=1)
     ]

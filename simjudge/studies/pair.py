@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
-from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.context.certainty import Certainty
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.join_parts import PartRunner
 from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.core.arrays import IntArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
@@ -48,7 +49,7 @@ class PairResult:
         a, b: the sets, as they were compared (B with A's class ids).
         classes: by class id.
         overall: certainty over all classes together.
-        numbers: "by_class", "overall" and "confusion" as docs/results.md has them.
+        numbers: of each class and of all together.
         losses: frames that could not take part.
         units: how many things of each set were drawn independently: frames, photographs or blocks of time.
         drawn: what they are.
@@ -60,7 +61,7 @@ class PairResult:
     b: JudgedSet
     classes: dict[int, ClassResult]
     overall: Certainty
-    numbers: dict[str, Any]
+    numbers: ComparisonNumbers
     losses: Losses
     units: tuple[int, int]
     drawn: tuple[SamplingUnits, SamplingUnits]
@@ -131,12 +132,13 @@ def compare_judged(
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
     if precision:
-        numbers["confusion"] = {
+        table = {
             which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
             for which, judged in (("a", a), ("b", b))
         }
+        numbers = replace(numbers, confusion=table)
     if settings.paired:
-        add_pointwise(a, b, numbers)
+        numbers = add_pointwise(a, b, numbers)
     return PairResult(a, b, results, overall, numbers, losses, (units[0].count, units[1].count), units, painted,
                       comparison.method)  # fmt: skip
 
@@ -181,16 +183,14 @@ def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> Painte
     return painted_geometry((a.frames, b.frames), settings.masks)
 
 
-def _numbers(
-    a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty
-) -> dict[str, dict[str, Any]]:
+def _numbers(a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty) -> ComparisonNumbers:
     by_class = {
         str(k): entry_numbers([one.comparison], one.certainty, side_numbers("a", a, k), side_numbers("b", b, k))
         for k, one in classes.items()
     }
     comparisons = [one.comparison for one in classes.values()]
     together = entry_numbers(comparisons, overall, side_numbers("a", a, None), side_numbers("b", b, None))
-    return {"by_class": by_class, "overall": together}
+    return ComparisonNumbers(by_class, together)
 
 
 def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict
         class_id: of one class; None for all classes together.
 
     Returns:
-        Numbers by name as docs/results.md has them.
+        Fields of `EntryNumbers`.
     """
     wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
     chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
@@ -215,22 +215,18 @@ def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict
 
 def entry_numbers(
     comparisons: list[ClassComparison], certainty: Certainty | None, *sides: dict[str, Any]
-) -> dict[str, Any]:
-    """An entry of "by_class", or "overall" where comparisons of several classes are given.
+) -> EntryNumbers:
+    """The numbers of one class, or of all together where comparisons of several classes are given.
 
     Args:
         comparisons: what Algorithm 1 gives, class by class.
         certainty: what stands beside mean W1; None where nothing was resampled.
         sides: see `side_numbers`.
-
-    Returns:
-        Numbers by name as docs/results.md has them.
     """
     reduced = reduce_comparisons(comparisons)
-    sure = estimate_certainty([], Evidence(reduced["mean_w1"]))[1] if certainty is None else certainty
-    out = reduced | vars(sure)
+    out = reduced if certainty is None else reduced.judged(certainty)
     for side in sides:
-        out |= side
+        out = replace(out, **side)
     return out
 
 
@@ -239,18 +235,21 @@ def _mean_defined(values: list[float | None]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: dict[str, Any]) -> None:
+def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: ComparisonNumbers) -> ComparisonNumbers:
     """Add the papers' pointwise numbers to those of a comparison of pairs.
 
     Args:
         a: F frames.
         b: F frames; frame i of A and frame i of B are a pair.
-        numbers: "by_class" and "overall"; they are changed.
+        numbers: of their comparison.
     """
     rows_a, rows_b = pair_objects(a.frames, b.frames)
     distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])
     of_class = a.frames.objects.class_id[rows_a]
-    for key, entry in (*numbers["by_class"].items(), (None, numbers["overall"])):
-        chosen = distance if key is None else distance[of_class == int(key)]
-        entry["pointwise_pairs"] = len(chosen)
-        entry["pointwise_mean_difference"] = float(chosen.mean()) if len(chosen) else None
+
+    def added(entry: EntryNumbers, chosen: FloatArray) -> EntryNumbers:
+        mean = float(chosen.mean()) if len(chosen) else None
+        return replace(entry, pointwise_pairs=len(chosen), pointwise_mean_difference=mean)
+
+    by_class = {key: added(entry, distance[of_class == int(key)]) for key, entry in numbers.by_class.items()}
+    return replace(numbers, by_class=by_class, overall=added(numbers.overall, distance))

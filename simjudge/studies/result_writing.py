@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
@@ -17,7 +17,7 @@ from simjudge.studies.semantic_settings import SEMANTIC
 
 
 def comparison_parameters(
-    settings: CompareSettings, overall: Mapping[str, Any] | None = None, painted: PaintedGeometry | None = None
+    settings: CompareSettings, overall: EntryNumbers | None = None, painted: PaintedGeometry | None = None
 ) -> dict[str, Any]:
     """The entry `parameters` of result.json.
 
@@ -84,7 +84,7 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
     }
 
 
-def certainty_parameters(settings: CertaintySettings, overall: Mapping[str, Any] | None) -> dict[str, Any]:
+def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | None) -> dict[str, Any]:
     """The part of `parameters` that says how certainty was found.
 
     Args:
@@ -92,11 +92,10 @@ def certainty_parameters(settings: CertaintySettings, overall: Mapping[str, Any]
         overall: the numbers of all classes together, which say how many permutations and draws were made; None while
             nothing is compared: what was asked for.
     """
-    made = {"bootstrap": settings.bootstrap, "permutations": settings.permutations or 0} if overall is None else overall
     return {
         "margin": settings.margin,
-        "bootstrap": made["bootstrap"],
-        "permutations": made["permutations"],
+        "bootstrap": settings.bootstrap if overall is None else overall.bootstrap,
+        "permutations": settings.permutations or 0 if overall is None else overall.permutations,
         "seed": settings.seed,
         "block": settings.block,
     }
@@ -149,6 +148,6 @@ def result_content(
         "parameters": parameters,
         "inputs": inputs,
         "class_names": {str(k): name for k, name in sorted(names.items())},
-        **result.numbers,
+        **result.numbers.to_json(),
         "losses": losses.lines(),
     }

@@ -100,7 +100,7 @@ class SetComparison(ShortRepr):
             The certainty of each class by its id, and of all classes together.
         """
         each = [
-            Evidence(reduce_comparisons([one])["mean_w1"], _chosen(resampled[k], number), self.size([k]))
+            Evidence(reduce_comparisons([one]).mean_w1, _chosen(resampled[k], number), self.size([k]))
             for k, one in comparisons.items()
         ]
         pooled = None
@@ -108,7 +108,7 @@ class SetComparison(ShortRepr):
             if evidence.resampled is not None:
                 one = evidence.resampled.at_true_share()
                 pooled = pooled.added(one) if pooled is not None else one
-        mean_w1 = reduce_comparisons(list(comparisons.values()))["mean_w1"]
+        mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
         compared = [k for k, one in comparisons.items() if one.compared.any()]
         classes, overall = estimate_certainty(each, Evidence(mean_w1, pooled, self.size(compared)), margin)
         return dict(zip(comparisons, classes, strict=True)), overall

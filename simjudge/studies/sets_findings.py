@@ -16,7 +16,7 @@ import numpy as np
 from simjudge.context.verdicts import GAPS, MARGIN
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
-from simjudge.results.many_sets_result import ManySetsResult, load_many_sets
+from simjudge.results.many_sets_result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 
@@ -92,9 +92,9 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
         "W1 of Net_real is far below that of Net_sim",
         f"W1 {_w1(of_real)} of Net_real, {_w1(of_sim)} of Net_sim{blind}",
         UNDECIDED if blind else _less(of_real, of_sim),
-        {"net_real": of_real.number("mean_w1"), "net_sim": of_sim.number("mean_w1")},
+        {"net_real": of_real.numbers.mean_w1, "net_sim": of_sim.numbers.mean_w1},
     )
-    homes = {"Net_sim": of_sim.number("mean_performance_b"), "Net_real": of_real.number("mean_performance_a")}
+    homes = {"Net_sim": of_sim.numbers.mean_performance_b, "Net_real": of_real.numbers.mean_performance_a}
     yield StudyFinding(
         "performance at home",
         "mean IoU about 0.8 for both nets",
@@ -102,7 +102,7 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
         _all_hold([None if value is None else _HOME[0] <= value <= _HOME[1] for value in homes.values()]),
         homes,
     )
-    away = {"Net_sim": of_sim.number("mean_performance_a"), "Net_real": of_real.number("mean_performance_b")}
+    away = {"Net_sim": of_sim.numbers.mean_performance_a, "Net_real": of_real.numbers.mean_performance_b}
     drop = {name: _difference(homes[name], away[name]) for name in homes}
     yield StudyFinding(
         "performance away from home",
@@ -143,7 +143,7 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
     source = "sim-sim of the two places small, real-real of the two places larger"
     agrees = _ordered([w1["sim-sim"], w1["real-real"]])
     yield _w1_finding(result, nets.sim, "Net_sim, by kind of pair", source, agrees)
-    shares = [each.overall.number("overlap_a") for each in result.comparisons if each.net == nets.sim]
+    shares = [each.overall.numbers.overlap_a for each in result.comparisons if each.net == nets.sim]
     known = [share for share in shares if share is not None]
     little = sum(share < _LITTLE_OVERLAP for share in known)
     yield StudyFinding(
@@ -164,9 +164,9 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
     for each in result.comparisons:
         if not each.paired or result.domain(each.a) != "real":
             continue
-        rows = {entry.label: (entry.number("pointwise_mean_difference"), entry.number("mean_w1"))
+        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
                 for entry in each.classes}  # fmt: skip
-        floors = {entry.label: entry.number("noise") for entry in each.classes}
+        floors = {entry.label: entry.numbers.noise for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
@@ -191,7 +191,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
         raise SimjudgeError(f"{result.folder}: holds no sweep")
     points = [((curve.theta, float(curve.patch[0])), curve.entries[0]) for curve in result.curves]
     for name, along in (("theta", _along(points, 0)), ("patch", _along(points, 1))):
-        shares = [entry.number("overlap_a") for _, entry in along]
+        shares = [entry.numbers.overlap_a for _, entry in along]
         yield StudyFinding(
             f"overlap along {name}",
             f"O_A and batches fall with {name}",
@@ -199,8 +199,8 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
             _ordered(shares[::-1], strict=False),
             {f"{at:g}": share for (at, _), share in zip(along, shares, strict=True)},
         )
-        distances = {f"{at:g}": entry.number("mean_w1") for at, entry in along}
-        floors = {f"floor_{at:g}": entry.number("noise") for at, entry in along}
+        distances = {f"{at:g}": entry.numbers.mean_w1 for at, entry in along}
+        floors = {f"floor_{at:g}": entry.numbers.noise for at, entry in along}
         known = [value for value in distances.values() if value is not None]
         moved = max(known, default=0.0) - min(known, default=0.0)
         yield StudyFinding(
@@ -223,7 +223,7 @@ def _along(points: Sequence[tuple[tuple[float, float], ResultEntry]], axis: int)
 def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     w1 = _mean_by_kind(result, net, "mean_w1")
     known = [value for value in w1.values() if value is not None]
-    gaps = sum(each.overall.fields["verdict_study"] in GAPS for each in result.comparisons if each.net == net)
+    gaps = sum(study_verdict(each.overall) in GAPS for each in result.comparisons if each.net == net)
     apart = max(known, default=0.0) - min(known, default=0.0)
     agrees = UNDECIDED if len(known) < len(w1) else YES if apart <= _ALIKE else NO
     note = f"; {gaps} pairs with a gap"
@@ -248,7 +248,7 @@ def _blind_note(result: ManySetsResult, net: str) -> str:
         for each in result.comparisons
         if each.net == net
         for side in ("a", "b")
-        if (value := each.overall.number(f"mean_performance_{side}")) is not None
+        if (value := each.overall.numbers.number(f"mean_performance_{side}")) is not None
     ]
     if not known or max(known) >= _BLIND:
         return ""
@@ -275,7 +275,7 @@ def _mean_by_kind(
 ) -> dict[str, float | None]:
     """The mean over all pairs of a kind, one net and all classes together; with or without pairs of twins."""
     chosen = [each for each in result.comparisons if each.net == net and (paired or not each.paired)]
-    return {kind: _mean([each.overall.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}
+    return {kind: _mean([each.overall.numbers.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -304,15 +304,15 @@ def _ordered(values: Sequence[float | None], *, strict: bool = True) -> str:
 
 def _less(small: ResultEntry, large: ResultEntry) -> str:
     """Whether one gap is surely smaller: intervals that overlap decide nothing."""
-    low_a, high_a = small.number("gap_low"), small.number("gap_high")
-    low_b, high_b = large.number("gap_low"), large.number("gap_high")
+    low_a, high_a = small.numbers.gap_low, small.numbers.gap_high
+    low_b, high_b = large.numbers.gap_low, large.numbers.gap_high
     if low_a is None or high_a is None or low_b is None or high_b is None:
         return UNDECIDED
     return YES if high_a < low_b else NO if high_b < low_a else UNDECIDED
 
 
 def _w1(entry: ResultEntry) -> str:
-    return f"{_text(entry.number('mean_w1'))} (floor {_text(entry.number('noise'))})"
+    return f"{_text(entry.numbers.mean_w1)} (floor {_text(entry.numbers.noise)})"
 
 
 def _text(value: float | None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
@@ -23,17 +24,30 @@ from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 
 @dataclass(frozen=True)
+class SweptPoint:
+    """A comparison at one theta and one patch (height, width)."""
+
+    theta: float
+    patch: tuple[int, int]
+    numbers: ComparisonNumbers
+
+    def to_json(self) -> dict[str, Any]:
+        """The point as sweep.json has it."""
+        return {"theta": self.theta, "patch": list(self.patch), **self.numbers.to_json()}
+
+
+@dataclass(frozen=True)
 class SweptPoints:
     """What a sweep finds.
 
     Attributes:
-        points: each {"theta", "patch", "by_class", "overall"}.
+        points: along theta and along the patch.
         painted: what the patches were painted from.
         drawn: the sampling units of both sets.
         losses: frames that could not take part.
     """
 
-    points: list[dict[str, Any]]
+    points: list[SweptPoint]
     painted: PaintedGeometry
     drawn: tuple[SamplingUnits, SamplingUnits]
     losses: Losses
@@ -95,7 +109,7 @@ def sweep_sets(
     content = {
         "version": version(),
         "parameters": method_parameters(settings, swept.painted)
-        | certainty_parameters(settings, swept.points[0]["overall"])
+        | certainty_parameters(settings, swept.points[0].numbers.overall)
         | {"metric": settings.metric},
         "inputs": {
             "a": inputs[0].describe(set_a, 0) | {"false_positives": None},
@@ -103,7 +117,7 @@ def sweep_sets(
             "model": describe_model(settings),
         },
         "class_names": {str(k): name for k, name in sorted(names.items())},
-        "curves": swept.points,
+        "curves": [point.to_json() for point in swept.points],
         "losses": losses.lines(),
     }
     return Sweep(content, losses)
@@ -137,12 +151,14 @@ def sweep_pair(
         for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
             certainty, overall = at_patch.certainty(comparisons, resampled, t, settings.margin)
             points.append(
-                {
-                    "theta": theta,
-                    "patch": list(patch),
-                    "by_class": {str(k): entry_numbers([one], certainty[k]) for k, one in comparisons.items()},
-                    "overall": entry_numbers(list(comparisons.values()), overall),
-                }
+                SweptPoint(
+                    theta,
+                    patch,
+                    ComparisonNumbers(
+                        {str(k): entry_numbers([one], certainty[k]) for k, one in comparisons.items()},
+                        entry_numbers(list(comparisons.values()), overall),
+                    ),
+                )
             )
         if advance is not None:
             advance(number + 1, len(wanted))

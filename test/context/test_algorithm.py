@@ -116,10 +116,10 @@ def test_nothing_compared_is_undefined_not_zero():
     samples = samples_of(*_cluttered(), method)
     (result,), _ = compare_class(samples, samples, method)
     numbers = reduce_comparisons([result])
-    assert numbers["compared"] == 0
-    assert numbers["overlap_a"] == 0.0
+    assert numbers.compared == 0
+    assert numbers.overlap_a == 0.0
     undefined = ("mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff")
-    assert all(numbers[name] is None for name in undefined)
+    assert all(getattr(numbers, name) is None for name in undefined)
 
 
 def test_an_empty_set_compares_to_nothing():
@@ -127,7 +127,7 @@ def test_an_empty_set_compares_to_nothing():
     nothing = samples_of(frames, performance, PLAIN, np.arange(0))
     (result,), _ = compare_class(samples_of(frames, performance, PLAIN), nothing, PLAIN)
     numbers = reduce_comparisons([result])
-    assert (numbers["n_b"], numbers["compared"], numbers["overlap_b"], numbers["mean_w1"]) == (0, 0, None, None)
+    assert (numbers.n_b, numbers.compared, numbers.overlap_b, numbers.mean_w1) == (0, 0, None, None)
 
 
 def test_together_only_the_classes_of_both_sets_enter_the_mean_performance():
@@ -137,13 +137,13 @@ def test_together_only_the_classes_of_both_sets_enter_the_mean_performance():
     both = compare_class(one, other, PLAIN)[0][0]
     only_a, only_b = compare_class(other, nothing, PLAIN)[0][0], compare_class(nothing, one, PLAIN)[0][0]
     numbers = reduce_comparisons([both, only_a, only_b])
-    assert (numbers["n_a"], numbers["n_b"]) == (2 * len(performance), 2 * len(performance))
-    assert numbers["mean_performance_a"] == performance.mean()
-    assert numbers["relative_w1"] == numbers["mean_w1"] / performance.mean()
-    assert numbers["mean_performance_b"] == pytest.approx(performance.mean() / 2)
+    assert (numbers.n_a, numbers.n_b) == (2 * len(performance), 2 * len(performance))
+    assert numbers.mean_performance_a == performance.mean()
+    assert numbers.relative_w1 == numbers.mean_w1 / performance.mean()
+    assert numbers.mean_performance_b == pytest.approx(performance.mean() / 2)
     alone = reduce_comparisons([only_a])
-    assert alone["mean_performance_a"] == pytest.approx(performance.mean() / 2)
-    assert alone["mean_performance_b"] is None
+    assert alone.mean_performance_a == pytest.approx(performance.mean() / 2)
+    assert alone.mean_performance_b is None
 
 
 def test_several_blocks_equal_one(monkeypatch):

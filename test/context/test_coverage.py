@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from simulated_gaps import GapModel, rates
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.context.verdicts import MARGIN
 from simjudge.reports.next_steps import times_more_frames
 from simjudge.results.context_table import OVERALL
@@ -63,7 +64,7 @@ def test_a_gap_of_the_size_that_is_named_is_shown_in_four_of_five_cases():
 @pytest.mark.slow
 def test_as_many_frames_as_forecast_tell_a_gap_of_the_margin_from_none():
     random = np.random.default_rng(3)
-    few = [ResultEntry(OVERALL, "", vars(GapModel(60, 8).certainty(random))) for _ in range(15)]
+    few = [ResultEntry(OVERALL, "", EntryNumbers().judged(GapModel(60, 8).certainty(random))) for _ in range(15)]
     wanted = round(60 * float(np.median([times_more_frames(entry) or np.nan for entry in few])))
     assert rates(GapModel(wanted, 8, gap=MARGIN), RUNS).gaps >= 0.8
     none = rates(GapModel(wanted, 8), RUNS)

@@ -118,7 +118,7 @@ def test_before_the_first_frame_nothing_is_compared():
     frames = FrameSet.build("made", [[40, 30]], Objects.build([0], [1], [[5, 5, 15, 15]]))
     method = Method(patch=(20, 20))
     numbers = reduce_comparisons([LiveClassComparison(samples_of(frames, np.ones(1), method), method).comparison()])
-    assert (numbers["n_a"], numbers["n_b"], numbers["compared"], numbers["mean_w1"]) == (1, 0, 0, None)
+    assert (numbers.n_a, numbers.n_b, numbers.compared, numbers.mean_w1) == (1, 0, 0, None)
     nothing = samples_of(frames, np.ones(1), method, np.arange(0)).contexts
     empty = Samples(nothing, np.zeros(0), np.zeros(0, np.int64), 0)
-    assert reduce_comparisons([LiveClassComparison(empty, method).comparison()])["mean_w1"] is None
+    assert reduce_comparisons([LiveClassComparison(empty, method).comparison()]).mean_w1 is None

@@ -180,7 +180,7 @@ def test_theta_and_min_score_change_between_two_results_and_are_refused_within_o
     assert made[1]["parameters"]["theta"] == 0.6
     settings = CompareSettings(**rules, theta=0.6, min_score=0.7)
     numbers = compare_sets(bag, bag, settings).result.numbers
-    assert made[1]["overall"]["mean_performance_a"] == numbers["overall"]["mean_performance_a"]
+    assert made[1]["overall"]["mean_performance_a"] == numbers.overall.mean_performance_a
     assert made[1]["overall"] != made[0]["overall"]
     assert graph.stop(judge, signal.SIGTERM) == 0, graph.output(judge)
 

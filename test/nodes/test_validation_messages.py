@@ -11,6 +11,7 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.method import PRESETS, Method
 from simjudge.nodes.headers import make_header
 from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message, text_message
@@ -37,13 +38,14 @@ def about(**settings):
 def test_a_summary_holds_every_number(far):
     numbers = compare_pair(made(1), made(2, far=far), SHORT).numbers
     message = summary_message(HEAD, numbers, None, about(), ["1 thing: here"], 6)
-    entries = [*zip(message.by_class, numbers["by_class"].values(), strict=True), (message.overall, numbers["overall"])]
+    entries = [*zip(message.by_class, numbers.by_class.values(), strict=True), (message.overall, numbers.overall)]
     undefined = 0
     for entry, wanted in entries:
         fields = set(ClassSummary.get_fields_and_field_types())
-        assert set(wanted) <= fields
-        assert fields - set(wanted) == {"class_id", "class_name", "pointwise_pairs", "pointwise_mean_difference"}
-        for name, value in wanted.items():
+        said_by_file = wanted.to_json()
+        assert set(said_by_file) <= fields
+        assert fields - set(said_by_file) == {"class_id", "class_name", "pointwise_pairs", "pointwise_mean_difference"}
+        for name, value in said_by_file.items():
             said = getattr(entry, name)
             if name == "w1_quantiles":
                 np.testing.assert_array_equal(said, [math.nan if v is None else v for v in value.values()])
@@ -63,7 +65,7 @@ def test_a_summary_holds_every_number(far):
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_parameters_and_sets_have_their_places(preset):
-    empty = {"by_class": {}, "overall": {}}
+    empty = ComparisonNumbers({}, EntryNumbers())
     message = summary_message(HEAD, empty, empty, about(preset=preset, model="x.onnx"), [], 0)
     said = message.parameters
     given = about(preset=preset, model="x.onnx")["parameters"]

@@ -129,10 +129,10 @@ def assert_says(entry, numbers):
 
 
 def assert_says_all(summary, numbers):
-    assert [str(entry.class_id) for entry in summary.by_class] == list(numbers["by_class"])
-    for entry, wanted in zip(summary.by_class, numbers["by_class"].values(), strict=True):
+    assert [str(entry.class_id) for entry in summary.by_class] == list(numbers.by_class)
+    for entry, wanted in zip(summary.by_class, numbers.by_class.values(), strict=True):
         assert_says(entry, wanted)
-    assert_says(summary.overall, numbers["overall"])
+    assert_says(summary.overall, numbers.overall)
 
 
 def assert_same_numbers(out, expected):
@@ -195,11 +195,11 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
     live = ears.frames(40)
     numbers = result(expected)
     for name in ("mean_w1", "n_a", "n_b", "overlap_a", "overlap_b", "mean_performance_b", "false_positives_b"):
-        assert getattr(live.overall, name) == numbers["overall"][name]
+        assert getattr(live.overall, name) == numbers.overall[name]
     assert graph.until(lambda: ears.summaries[-1].certainty_frames == 40, 60)
     assert_says_all(ears.summaries[-1], numbers)
     assert graph.until(lambda: len(contexts) == 40)
-    assert sum(len(c.contexts) for c in contexts) == numbers["overall"]["n_b"]
+    assert sum(len(c.contexts) for c in contexts) == numbers.overall.n_b
     assert all(c.contexts[0].set == 1 and not c.contexts[0].compared for c in contexts)
     assert any(not math.isnan(c.contexts[0].w1_around) for c in contexts[20:])
     assert "W1" in markers[-1].markers[1].text

@@ -52,7 +52,7 @@ def test_a_figure_has_a_bar_a_variant_and_a_panel_a_class(ablation, tmp_path):
         write_figure_data(figure, tmp_path / "drawn.csv")
         with (tmp_path / "drawn.csv").open() as file:
             drawn = [float(row["x"]) for row in csv.DictReader(file) if row["mark"] == "point"]
-        means = [entry.number("mean_w1") for key in result.classes for entry in (each.entry(key) for each in answers)]
+        means = [entry.numbers.mean_w1 for key in result.classes for entry in (each.entry(key) for each in answers)]
         assert drawn == pytest.approx(means)
 
 

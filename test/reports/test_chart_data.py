@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_contexts, made_entry, made_set
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.reports.chart_data import (
     bins_by_height,
     cell_means,
@@ -33,7 +34,8 @@ def contexts(table: pa.Table) -> ContextTable:
 
 
 def entry(table: pa.Table, class_id: int | None) -> ResultEntry:
-    return ResultEntry(OVERALL if class_id is None else str(class_id), "x", made_entry(table, class_id))
+    numbers = EntryNumbers.from_json(made_entry(table, class_id))
+    return ResultEntry(OVERALL if class_id is None else str(class_id), "x", numbers)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
@@ -86,7 +88,7 @@ def test_sizes_against_a_plain_loop(contexts: ContextTable, table: pa.Table) -> 
 
 def test_sweeps_choose_the_fullest_line_that_holds_the_default() -> None:
     fields = {"mean_w1": 0.1, "overlap_a": 0.5, "overlap_b": 0.5, "mean_batch_a": 1.0, "mean_batch_b": 1.0}
-    one = ResultEntry("1", "x", fields)
+    one = ResultEntry("1", "x", EntryNumbers.from_json(fields))
     grid = [Curve(t, (p, p), (one,)) for t in (0.7, 0.8) for p in (100, 120)]
     made = sweep_lines(grid)
     assert [s.heading for s in made] == ["theta varied, patch 120 × 120", "patch height varied, theta 0.8"]

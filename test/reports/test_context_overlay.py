@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from random_frames import made
 
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.method import Method
 from simjudge.context.verdicts import Verdict
 from simjudge.reports.context_overlay import (
@@ -42,12 +43,12 @@ def test_colours_are_fixed_and_differ():
 
 
 def entry(verdict, w1=0.25):
-    return {"mean_w1": w1, "overlap_a": 1.0, "overlap_b": 0.5, "verdict": verdict, "margin": 0.05}
+    return EntryNumbers(mean_w1=w1, overlap_a=1.0, overlap_b=0.5, verdict=Verdict(verdict), margin=0.05)
 
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(verdict):
-    (line,) = summary_lines({"overall": entry(verdict), "by_class": {"0": entry(verdict)}}, {"0": "cone"})
+    (line,) = summary_lines(ComparisonNumbers({"0": entry(verdict)}, entry(verdict)), {"0": "cone"})
     said = "" if verdict == Verdict.NOT_TESTED else f", {verdict_words(verdict, 0.05)}"
     assert line.text == f"all classes: W1 0.250, overlap 1.000 / 0.500{said}"
     red, green, blue = line.colour
@@ -61,7 +62,7 @@ def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(ver
 
 
 def test_each_class_has_a_line_and_many_are_cut():
-    numbers = {"overall": entry("gap"), "by_class": {str(k): entry("too_few", None) for k in range(40)}}
+    numbers = ComparisonNumbers({str(k): entry("too_few", None) for k in range(40)}, entry("gap"))
     lines = summary_lines(numbers, {"0": "cone"})
     assert [each.text for each in lines[:3]] == [
         "all classes: W1 0.250, overlap 1.000 / 0.500, gap",

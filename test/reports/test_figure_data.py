@@ -56,11 +56,11 @@ def test_every_figure_has_its_numbers_beside_it(result: ComparisonResult, tmp_pa
 def test_w1_and_its_floor_by_class(result: ComparisonResult) -> None:
     entries = result.saved.entries
     points = marks_of(result, "w1_vs_floor", "point")
-    assert [(each.y_name, each.x) for each in points] == [(e.label, e.number("mean_w1")) for e in entries]
+    assert [(each.y_name, each.x) for each in points] == [(e.label, e.numbers.mean_w1) for e in entries]
     bars = marks_of(result, "w1_vs_floor", "bar")
-    assert [each.x_end for each in bars] == [e.number("noise_q95") for e in entries]
+    assert [each.x_end for each in bars] == [e.numbers.noise_q95 for e in entries]
     floors = [each for each in marks_of(result, "w1_vs_floor", "line") if each.series == "floor: mean W1 by chance"]
-    assert [each.x for each in floors[::2]] == [e.number("noise") for e in entries]
+    assert [each.x for each in floors[::2]] == [e.numbers.noise for e in entries]
 
 
 def test_bars_of_a_histogram_count_the_contexts(result: ComparisonResult, table: pa.Table) -> None:

@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import SimjudgeError
 from simjudge.reports import figures
 from simjudge.reports.chart_data import NothingToDrawError, OverlapPoint
@@ -90,9 +91,9 @@ def test_the_histogram_marks_mean_and_floor(result: Result) -> None:
     figure = figures.w1_histogram(result, "1")
     entry = result.classes[0]
     drawn = [line.get_xdata()[0] for line in figure.axes[0].lines]
-    assert drawn == pytest.approx([entry.number("noise"), entry.number("mean_w1")])
+    assert drawn == pytest.approx([entry.numbers.noise, entry.numbers.mean_w1])
     (band,) = [p for p in figure.axes[0].patches if to_hex(p.get_facecolor()) == LIGHT["band"]]
-    assert band.get_width() == pytest.approx(entry.number("noise_q95"))
+    assert band.get_width() == pytest.approx(entry.numbers.noise_q95)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -144,7 +145,7 @@ def test_a_map_holds_the_means_of_its_cells(result: Result, table: pa.Table, col
 
 
 def test_w1_against_overlap_has_a_point_a_class(result: Result) -> None:
-    expected = [(e.number("overlap_a"), e.number("mean_w1")) for e in result.entries]
+    expected = [(e.numbers.overlap_a, e.numbers.mean_w1) for e in result.entries]
     figure = figures.w1_vs_overlap(result)
     assert dots(figure) == expected
     words = [t.get_text() for t in figure.axes[0].texts]
@@ -161,7 +162,7 @@ def test_names_cover_no_point_and_no_interval(seed: int) -> None:
         fields = {"mean_w1": w1, "noise": 0.02, "gap_low": 0.9 * w1 - 0.02, "gap_high": 1.1 * w1 - 0.02,
                   "overlap_a": overlap, "verdict": "gap"}  # fmt: skip
         label = f"class number {number}"
-        points.append(OverlapPoint(ResultEntry(str(number), label, fields), label, colour))
+        points.append(OverlapPoint(ResultEntry(str(number), label, EntryNumbers.from_json(fields)), label, colour))
     figure = figures.overlap_figure(points)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -173,7 +174,7 @@ def test_names_cover_no_point_and_no_interval(seed: int) -> None:
         for x, y in axes.transData.transform(dots(figure)):
             assert not (frame.x0 <= x <= frame.x1 and frame.y0 <= y <= frame.y1)
         for point in points:
-            ends = [(point.entry.number("overlap_a"), end) for end in interval_on_w1(point.entry) or ()]
+            ends = [(point.entry.numbers.overlap_a, end) for end in interval_on_w1(point.entry) or ()]
             (x, low), (_, high) = axes.transData.transform(ends)
             assert not (frame.x0 <= x <= frame.x1 and low < frame.y1 - 2 and frame.y0 + 2 < high)
     frames = [text.get_window_extent(canvas.get_renderer()).padded(-2) for text in names]
@@ -187,9 +188,9 @@ def test_several_results_have_a_point_each(result: Result, empty: Result) -> Non
 
 def test_each_class_stands_over_its_floor(result: Result) -> None:
     figure = figures.w1_vs_floor(result)
-    assert [x for x, _ in dots(figure)] == [e.number("mean_w1") for e in result.entries]
+    assert [x for x, _ in dots(figure)] == [e.numbers.mean_w1 for e in result.entries]
     bars = [bar.get_width() for container in figure.axes[0].containers for bar in container]
-    assert bars == [e.number("noise_q95") for e in result.entries]
+    assert bars == [e.numbers.noise_q95 for e in result.entries]
     assert "undefined" not in [t.get_text() for t in figure.axes[0].texts]
 
 
@@ -206,7 +207,7 @@ def test_a_sweep_draws_every_point(result: Result) -> None:
     for key, line in zip(KEYS, w1, strict=True):
         entries = [next(e for e in c.entries if e.key == key) for c in curves]
         assert list(line.get_xdata()) == [c.theta for c in curves]
-        assert list(line.get_ydata()) == [e.number("mean_w1") for e in entries]
+        assert list(line.get_ydata()) == [e.numbers.mean_w1 for e in entries]
     headings = [heading for heading, _ in figures.sweep_panels(result)]
     assert headings == ["theta varied, patch 120 × 120", "patch height varied, theta 0.8"]
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["all classes", "red", "green"]

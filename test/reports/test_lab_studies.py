@@ -44,7 +44,7 @@ def test_two_nets_run_from_nothing_and_are_kept(tmp_path):
     assert len(compared.comparisons) == 4
     for each in compared.comparisons:
         assert each.paired
-        assert each.overall.fields["overlap_a"] == 1.0  # the same cones from the same poses
+        assert each.overall.numbers.overlap_a == 1.0  # the same cones from the same poses
     assert result.findings["findings"][0].name == "gap of both nets"
     again = run_study("two_nets", tmp_path / "out", size="tiny", options=ONE_JOB)
     assert all(step.kept for step in again.steps)

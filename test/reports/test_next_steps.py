@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.reports.next_steps import next_step
 from simjudge.results.saved_result import Result, ResultEntry
@@ -19,7 +20,7 @@ SURE = {
 def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = False, **more: object) -> Result:
     inputs = {"a": {"name": "hall"}, "b": {"name": "sim", "frames_needed": 108}}
     header = {"parameters": {"paired": paired}, "inputs": inputs}
-    overall = ResultEntry("overall", "all classes", SURE | {"verdict": verdict} | more)
+    overall = ResultEntry("overall", "all classes", EntryNumbers.from_json(SURE | {"verdict": verdict} | more))
     return Result("r", Path(), header, overall, classes, None)
 
 
@@ -56,7 +57,7 @@ def test_no_verdict_is_left_alone() -> None:
 
 def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
-        ResultEntry(key, label, SURE | {"verdict": verdict, "gap": excess})
+        ResultEntry(key, label, EntryNumbers.from_json(SURE | {"verdict": verdict, "gap": excess}))
         for key, label, verdict, excess in (
             ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
     )  # fmt: skip

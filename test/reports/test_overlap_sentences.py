@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.reports.overlap_sentences import joint_overlap_sentence, overlap_sentences
 from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import ResultEntry
@@ -13,7 +14,7 @@ COUNTS = {"n_a": 117, "n_b": 108, "n_overlap_a": 96, "n_overlap_b": 108, "overla
 
 
 def entry(**changes: object) -> ResultEntry:
-    return ResultEntry("1", "red", COUNTS | changes)
+    return ResultEntry("1", "red", EntryNumbers.from_json(COUNTS | changes))
 
 
 def test_each_overlap_says_what_is_missing() -> None:

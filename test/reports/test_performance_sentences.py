@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.reports.performance_sentences import (
     performance_sentence,
     performance_sentences,
@@ -19,12 +20,12 @@ FIELDS = {"mean_w1": 0.08, "relative_w1": 0.1, "mean_performance_a": 0.8, "mean_
 
 
 def entry(**changes: object) -> ResultEntry:
-    return ResultEntry("1", "red", FIELDS | changes)
+    return ResultEntry("1", "red", EntryNumbers.from_json(FIELDS | changes))
 
 
 def test_means_of_all_classes_are_of_the_classes_that_both_sets_hold() -> None:
     assert performance_sentence(entry(), NAMES).startswith("Over all contexts, the detector's mean performance is 0.80")
-    together = ResultEntry("overall", "all classes", entry().fields)
+    together = ResultEntry("overall", "all classes", entry().numbers)
     assert "Over all contexts of the classes that both sets hold, " in performance_sentence(together, NAMES)
 
 
@@ -58,8 +59,8 @@ def test_the_table_of_compare_has_the_pointwise_number_of_pairs_alone() -> None:
     plain = {"by_class": {"1": numbers}, "overall": numbers}
     assert "pointwise" not in comparison_table(plain).columns
     paired = {
-        "by_class": {"1": numbers | {"pointwise_mean_difference": 0.25}},
-        "overall": numbers | {"pointwise_mean_difference": 0.25},
+        "by_class": {"1": numbers | {"pointwise_pairs": 9, "pointwise_mean_difference": 0.25}},
+        "overall": numbers | {"pointwise_pairs": 9, "pointwise_mean_difference": 0.25},
     }
     table = comparison_table(paired)
     assert (table.columns[-1], table.rows[0][-1]) == ("pointwise", "0.250")

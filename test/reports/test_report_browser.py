@@ -153,7 +153,7 @@ document.documentElement.dataset.said = rows.map((row) => row.dataset.w1).join()
     assert found is not None
     shown = [float(value) for value in found[1].split(",") if value]
     entries = load_results([folder])[0].entries
-    assert shown == sorted((w1 for e in entries if (w1 := e.number("mean_w1")) is not None), reverse=True)
+    assert shown == sorted((w1 for e in entries if (w1 := e.numbers.mean_w1) is not None), reverse=True)
 
 
 def test_the_browser_refuses_what_a_page_would_load(chromium: str, tmp_path: Path, pages: dict[str, Path]) -> None:

@@ -155,7 +155,7 @@ def test_a_fiftyone_data_set_holds_w1_overlap_and_nearest_contexts(folder: Path,
             assert known.get("w1") == (None if np.isnan(w1) else w1)
             assert known.get("nearest_row") == (None if np.isnan(match) else match)
         assert all(Path(sample.filepath).is_file() for sample in data)
-        assert data.info["simjudge"]["overall"]["mean_w1"] == load_result(folder).overall.number("mean_w1")
+        assert data.info["simjudge"]["overall"]["mean_w1"] == load_result(folder).overall.numbers.mean_w1
     finally:
         data.delete()
     sj.report(folder, tmp_path / "data", to="fiftyone")  # its own earlier folder is replaced

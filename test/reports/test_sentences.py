@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.reports.number_format import format_number, format_p, format_percent
 from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
@@ -39,7 +40,7 @@ COUNTED = dict.fromkeys(("permutations", "bootstrap", "units_a", "units_b"), 0)
 
 
 def entry(**changes: object) -> ResultEntry:
-    return ResultEntry("1", "red", GAP | changes)
+    return ResultEntry("1", "red", EntryNumbers.from_json(GAP | changes))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_minus_is_a_minus_and_zero_has_no_sign() -> None:
 
 
 def test_chance_counts_only_tested_classes() -> None:
-    absent = ResultEntry("3", "x", ABSENT | {"verdict": "no_overlap"})
+    absent = ResultEntry("3", "x", EntryNumbers.from_json(ABSENT | {"verdict": "no_overlap"}))
     tested = [entry(), entry(verdict="cannot_tell", p_value=0.5), absent]
     assert correction_sentence(tested).startswith("1 of 2 tested classes show a gap")
     assert correction_sentence(tested[:1]) == ""
@@ -161,7 +162,7 @@ def test_undefined_reason(field: str, changes: dict, parameters: dict, said: str
 def test_every_undefined_cell_has_a_footnote() -> None:
     notes = Footnotes()
     known = {"n_a": 3, "n_b": 4, "compared": 0, "verdict": "no_overlap", "detectable_gap": None}
-    empty = ResultEntry("1", "red", ABSENT | known | COUNTED)
+    empty = ResultEntry("1", "red", EntryNumbers.from_json(ABSENT | known | COUNTED))
     for _, rows in GROUPS:
         for row in rows:
             made = format_cell(row, empty, {}, notes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from made_results import made_contexts, made_entry, made_set
 
+from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.context.verdicts import Verdict
 from simjudge.reports.chart_data import axis_ticks, round_up
 from simjudge.reports.svg_elements import element
 from simjudge.reports.verdict_rows import verdict_axis, verdict_row, w1_axis_end
@@ -16,7 +18,7 @@ def entry() -> ResultEntry:
     sets = (made_set(name, seed, 12, pictures=False) for name, seed in (("a", 1), ("b", 2)))
     known = {"mean_w1": 0.25, "gap": 0.15, "gap_low": 0.1, "gap_high": 0.2}
     known |= {"noise": 0.1, "noise_q95": 0.125}
-    return ResultEntry("1", "red", made_entry(made_contexts(*sets), 1) | known)
+    return ResultEntry("1", "red", EntryNumbers.from_json(made_entry(made_contexts(*sets), 1) | known))
 
 
 def test_marks_stand_where_the_numbers_say(entry: ResultEntry) -> None:
@@ -30,7 +32,7 @@ def test_marks_stand_where_the_numbers_say(entry: ResultEntry) -> None:
 
 
 def test_an_undefined_w1_is_said() -> None:
-    assert "undefined" in str(verdict_row(ResultEntry("2", "green", {"verdict": "no_overlap"}), 0.5))
+    assert "undefined" in str(verdict_row(ResultEntry("2", "green", EntryNumbers(verdict=Verdict.NO_OVERLAP)), 0.5))
 
 
 @pytest.mark.parametrize(("value", "up"), [(0.11, 0.2), (0.2, 0.2), (0.21, 0.25), (0.6, 1.0), (7, 10), (1, 1)])

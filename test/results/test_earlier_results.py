@@ -16,7 +16,7 @@ WORDS = Path(__file__).parent / "earlier" / "words"
 def test_a_result_whose_verdicts_are_words_is_read():
     result = load_result(WORDS)
     assert [entry.verdict for entry in result.entries] == [Verdict.PREDICTS, Verdict.PREDICTS, Verdict.TOO_FEW]
-    assert [entry.fields["verdict_reason"] for entry in result.entries] == ["", "", Reason.FEW_UNITS]
+    assert [entry.numbers.verdict_reason for entry in result.entries] == ["", "", Reason.FEW_UNITS]
     assert [entry.verdict_words for entry in result.entries] == ["predicts within 0.4"] * 2 + ["too few"]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import UsageError
 from simjudge.results.gap_limit import GapLimit, NamedComparison
 from simjudge.results.saved_result import ResultEntry
@@ -10,7 +11,7 @@ from simjudge.results.saved_result import ResultEntry
 def entry(p: float | None, low: float = 0.02, high: float = 0.09, key: str = "overall") -> ResultEntry:
     fields = {"p_adjusted": p, "gap": (low + high) / 2, "gap_low": low, "gap_high": high, "margin": 0.05,
               "detectable_gap": 0.07}  # fmt: skip
-    return ResultEntry(key, f"class {key}", fields)
+    return ResultEntry(key, f"class {key}", EntryNumbers.from_json(fields))
 
 
 def result(p: float | None, *classes: ResultEntry, **interval: float) -> NamedComparison:

@@ -115,4 +115,4 @@ def test_nan_in_the_file_is_undefined(tmp_path: Path, contexts: pa.Table) -> Non
     folder = write_result(tmp_path / "r", contexts, gap=float("nan"))
     (result,) = load_results([folder])
     assert result.overall is not None
-    assert result.overall.number("gap") is None
+    assert result.overall.numbers.gap is None

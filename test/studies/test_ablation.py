@@ -5,6 +5,7 @@ import csv
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.reports.comparison_result import compare
@@ -60,8 +61,8 @@ def test_each_bar_is_the_comparison_of_its_question(ablation, predictions):
             alone = compare(*bars[answer.variant], paired=True, **SETTINGS).content["overall"]
             entry = answer.entry("overall")
             assert entry.label == answer.variant
-            assert entry.number("mean_w1") == pytest.approx(alone["mean_w1"], rel=1e-12)
-            assert entry.verdict == entry.fields["verdict_study"]
+            assert entry.numbers.mean_w1 == pytest.approx(alone["mean_w1"], rel=1e-12)
+            assert entry.verdict == entry.numbers.verdict_study
             assert answer.entry("9") is None
 
 
@@ -74,7 +75,7 @@ def test_the_ranking_tells_what_matters_from_what_does_not(ablation):
     assert second.direction == AS_FAR
     assert first.effect > 0.2 > second.effect
     largest = max(
-        answer.entry("overall").number("gap")
+        answer.entry("overall").numbers.gap
         for question in (DIFFERS, TRAINED_BASELINE)
         for answer in result.answers(question)
         if answer.variant == "pinhole"
@@ -95,7 +96,7 @@ def test_a_saved_ablation_is_read_again(ablation):
     ] + [TRAINED_BASELINE]
     entry = result.answers(DIFFERS)[0].entry("overall")
     found = next(row for row in rows if row["question"] == DIFFERS and row["class"] == "all classes")
-    assert float(found["mean_w1"]) == entry.number("mean_w1")
+    assert float(found["mean_w1"]) == entry.numbers.mean_w1
     assert found["verdict_study"] == entry.verdict
     (out / "ablation.json").write_text("{}")
     with pytest.raises(SimjudgeError, match=r"ablation\.json: .*real"):
@@ -129,7 +130,7 @@ def test_the_rule_of_the_ranking(verdicts, expected):
 )
 def test_nearer_and_farther_need_intervals_apart(variant, verdict, expected):
     def entry(low, high, word):
-        return ResultEntry("overall", "x", {"gap_low": low, "gap_high": high, "verdict_study": word})
+        return ResultEntry("overall", "x", EntryNumbers(gap_low=low, gap_high=high, verdict_study=word))
 
     assert compare_distance(entry(*variant, verdict), entry(0.05, 0.2, Verdict.GAP)) == expected
 

@@ -39,11 +39,11 @@ def _compare(**settings) -> PairResult:
 def test_every_setting_equals_the_oracle(expected, name):
     oracle = expected["oracle"][name]
     result = _compare(theta=oracle["theta"], patch=oracle["patch"], **CHANGES.get(name, {}))
-    assert result.numbers["by_class"].keys() == oracle["by_class"].keys()
+    assert result.numbers.by_class.keys() == oracle["by_class"].keys()
     for key, known in oracle["by_class"].items():
-        ours = result.numbers["by_class"][key]
+        ours = result.numbers.by_class[key]
         for field in NUMBERS:
-            assert ours[field] == pytest.approx(known[field], abs=1e-9), field
+            assert getattr(ours, field) == pytest.approx(known[field], abs=1e-9), field
         one = result.classes[int(key)]
         compared = one.comparison.compared
         np.testing.assert_allclose(one.comparison.w1[compared], known["w1"], atol=1e-9)
@@ -57,8 +57,8 @@ def test_the_cpd_preset_equals_the_authors_tool(expected):
     tool = expected["cpd_tool"]
     for key, known in tool.items():
         result = _compare(preset="cpd", theta=known["theta"], patch=known["patch"])
-        ours, comparison = result.numbers["by_class"][key], result.classes[int(key)].comparison
+        ours, comparison = result.numbers.by_class[key], result.classes[int(key)].comparison
         for field in ("compared", "mean_w1", "weighted_w1", "mean_abs_mean_diff"):
-            assert ours[field] == pytest.approx(known[field], abs=1e-6), field
-        assert [ours["mean_batch_a"], ours["mean_batch_b"]] == pytest.approx(known["mean_batch"], abs=1e-6)
+            assert getattr(ours, field) == pytest.approx(known[field], abs=1e-6), field
+        assert [ours.mean_batch_a, ours.mean_batch_b] == pytest.approx(known["mean_batch"], abs=1e-6)
         np.testing.assert_allclose(np.sort(comparison.w1[comparison.compared]), known["w1_sorted"], atol=1e-6)

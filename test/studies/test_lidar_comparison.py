@@ -124,10 +124,10 @@ def test_w1_is_that_of_loops_over_pixels(theta):
             near = [[c[2] for c in each if similar(patch, c[1], theta)] for each in (mine, theirs)]
             if near[1]:
                 expected.append(wasserstein_distance(*near))
-        entry = result.numbers["by_class"][str(kind)]
-        assert entry["n_a"] == len(mine)
-        assert entry["compared"] == len(expected) > 0
-        assert entry["mean_w1"] == pytest.approx(np.mean(expected), abs=1e-12)
+        entry = result.numbers.by_class[str(kind)]
+        assert entry.n_a == len(mine)
+        assert entry.compared == len(expected) > 0
+        assert entry.mean_w1 == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 def test_performance_may_be_seen_from_above():
@@ -146,13 +146,13 @@ def test_performance_may_be_seen_from_above():
 def test_a_set_against_itself_is_at_the_floor_and_lost_predictions_are_a_gap():
     a = street(0, scans=20)
     same = sj.compare(a, replace(a, name="again"), permutations=99, bootstrap=50, block=0.0, **FAST)
-    assert same.numbers["overall"]["mean_w1"] == 0
-    assert same.numbers["overall"]["p_value"] > 0.5
+    assert same.numbers.overall.mean_w1 == 0
+    assert same.numbers.overall.p_value > 0.5
     found = a.predictions
     kept = np.flatnonzero((found.cloud + np.arange(len(found))) % 3 > 0)
     fewer = CloudPredictions(**{name: value[kept] for name, value in vars(found).items()})
     worse = sj.compare(a, replace(a, predictions=fewer), permutations=99, bootstrap=50, block=0.0, **FAST)
-    assert worse.numbers["overall"]["mean_w1"] > worse.numbers["overall"]["noise"]
+    assert worse.numbers.overall.mean_w1 > worse.numbers.overall.noise
     assert "gap" in worse.verdict
 
 
@@ -162,7 +162,7 @@ def test_the_order_of_the_points_changes_nothing(paint):
     shuffled = replace(b, read=lambda n: Cloud(np.random.default_rng(n).permutation(b[n].table)))
     first, second = (sj.compare(a, each, permutations=20, bootstrap=20, paint=paint, **FAST) for each in (b, shuffled))
     assert first.numbers == second.numbers
-    assert first.numbers["overall"]["compared"] > 0
+    assert first.numbers.overall.compared > 0
 
 
 def test_the_detector_finds_cuboids_of_no_class():
@@ -172,7 +172,7 @@ def test_the_detector_finds_cuboids_of_no_class():
         sj.compare(a, a, **FAST)
     result = sj.compare(a, a, model="lidar_cuboids", permutations=0, bootstrap=0, log=lines.append, **FAST)
     assert any("the detector knows no classes" in line for line in lines)
-    assert result.numbers["overall"]["mean_w1"] == 0
+    assert result.numbers.overall.mean_w1 == 0
     assert result.inputs["a"]["predictions"] > 0
     with pytest.raises(UsageError, match="detectors of cuboids are lidar_cuboids"):
         sj.compare(a, a, model="car.onnx", **FAST)
@@ -224,7 +224,7 @@ def test_a_sweep_takes_scans_too():
     assert [(point["theta"], point["patch"]) for point in swept.points] == [
         (0.5, [8, 24]), (0.8, [8, 24]), (0.8, [8, 40]),
     ]  # fmt: skip
-    assert all(point["overall"]["compared"] for point in swept.points)
+    assert all(point.overall.compared for point in swept.points)
 
 
 def test_pictures_are_no_clouds():

@@ -26,8 +26,8 @@ def test_after_any_number_of_frames_equals_compare(live_is_a, settings):
         expected = compare_pair(a, b, settings, precision=False).numbers
         # A class that one side names but has not shown yet is listed by the live judge alone.
         numbers = judge.numbers()
-        assert {k: v for k, v in numbers["by_class"].items() if k in expected["by_class"]} == expected["by_class"]
-        assert numbers["overall"] == expected["overall"]
+        assert {k: v for k, v in numbers.by_class.items() if k in expected.by_class} == expected.by_class
+        assert numbers.overall == expected.overall
     collected = judge.collected()
     np.testing.assert_array_equal(collected.objects.box, live.objects.box)
     np.testing.assert_array_equal(collected.predictions.score, live.predictions.score)
@@ -40,9 +40,9 @@ def test_live_classes_are_matched_by_name_and_new_ones_get_free_numbers():
     for number in range(len(other)):
         judge.add_frame(other.take([number]))
     assert judge.class_names == {1: "class 1", 2: "class 2", 3: "tree"}
-    numbers = judge.numbers()["by_class"]
-    assert (numbers["1"]["n_b"], numbers["3"]["n_a"]) == (0, 0)
-    assert numbers["2"]["n_b"] == np.sum(live.objects.class_id == 1)
+    numbers = judge.numbers().by_class
+    assert (numbers["1"].n_b, numbers["3"].n_a) == (0, 0)
+    assert numbers["2"].n_b == np.sum(live.objects.class_id == 1)
 
 
 def test_in_overlap_means_that_the_reference_shows_something_similar():

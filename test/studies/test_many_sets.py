@@ -60,10 +60,11 @@ def test_the_numbers_are_those_of_a_comparison_by_itself(study, a, b, net):
     assert len(found.classes) == 2
     for entry in found.entries:
         expected = alone.content["overall"] if entry.key == "overall" else alone.content["by_class"][entry.key]
-        assert set(entry.fields) == set(expected) | FROM_STUDY
+        numbers = entry.numbers.to_json()
+        assert set(numbers) == set(expected) | FROM_STUDY
         for name, value in expected.items():
             same = pytest.approx(value, rel=1e-12, abs=1e-15) if isinstance(value, float) else value
-            assert entry.fields[name] == same, name
+            assert numbers[name] == same, name
 
 
 def test_the_overlap_is_the_same_for_every_net(study):
@@ -71,7 +72,7 @@ def test_the_overlap_is_the_same_for_every_net(study):
         other = study.find(each.a, each.b, "poor" if each.net == "good" else "good")
         for one, two in zip(each.entries, other.entries, strict=True):
             for name in ("overlap_a", "overlap_b", "compared", "mean_batch_a", "mean_batch_b"):
-                assert one.fields[name] == two.fields[name]
+                assert getattr(one.numbers, name) == getattr(two.numbers, name)
 
 
 def test_two_joins_a_pair_of_sets_and_class_serve_all_nets_and_both_directions(monkeypatch):
@@ -90,8 +91,8 @@ def test_a_net_that_predicted_fewer_frames_has_a_join_of_its_own():
     sets["r1"]["poor"] = fewer
     found = compare_many_sets(sets, domains=DOMAINS, pairs=[["r1", "r2"]], log=told.append, **SETTINGS)
     alone = compare(fewer, sets["r2"]["poor"], **SETTINGS).content["overall"]
-    assert found.find("r1", "r2", "poor").overall.fields["mean_w1"] == alone["mean_w1"]
-    assert found.find("r1", "r2", "poor").overall.fields["n_a"] < found.find("r1", "r2", "good").overall.fields["n_a"]
+    assert found.find("r1", "r2", "poor").overall.numbers.mean_w1 == alone["mean_w1"]
+    assert found.find("r1", "r2", "poor").overall.numbers.n_a < found.find("r1", "r2", "good").overall.numbers.n_a
     assert any("net poor predicted 6 frames" in line for line in told)
     assert any("frames without predictions" in line for line in found.losses)
 
@@ -105,13 +106,13 @@ def test_a_frame_without_a_twin_is_counted_once_for_all_nets():
 
 
 def test_holm_counts_all_comparisons_and_classes(study):
-    p_values = sorted(each.overall.fields["p_value"] for each in study.comparisons)
-    smallest = min(study.comparisons, key=lambda each: each.overall.fields["p_value"]).overall.fields
-    assert smallest["p_study"] == pytest.approx(min(1.0, len(p_values) * p_values[0]))
+    p_values = sorted(each.overall.numbers.p_value for each in study.comparisons)
+    smallest = min(study.comparisons, key=lambda each: each.overall.numbers.p_value).overall.numbers
+    assert smallest.p_study == pytest.approx(min(1.0, len(p_values) * p_values[0]))
     for each in study.comparisons:
         for entry in each.entries:
-            assert entry.fields["p_study"] >= entry.fields["p_adjusted"] - 1e-12
-            assert entry.fields["p_study"] >= each.overall.fields["p_study"] or entry is each.overall
+            assert entry.numbers.p_study >= entry.numbers.p_adjusted - 1e-12
+            assert entry.numbers.p_study >= each.overall.numbers.p_study or entry is each.overall
 
 
 def test_a_saved_result_is_read_again_and_the_table_says_the_same(tmp_path):
@@ -126,7 +127,7 @@ def test_a_saved_result_is_read_again_and_the_table_says_the_same(tmp_path):
     assert len(rows) == 6 * 2 * 3
     entry = again.find(rows[4]["a"], rows[4]["b"], rows[4]["net"]).classes[0]
     assert rows[4]["class"] == entry.label
-    assert float(rows[4]["mean_w1"]) == entry.fields["mean_w1"]
+    assert float(rows[4]["mean_w1"]) == entry.numbers.mean_w1
     kinds = {(each.a, each.b): each.kind for each in again.comparisons}
     assert kinds["r1", "r2"] == "real-real"
     assert kinds["s1", "r1"] == kinds["r1", "s1"] == "real-sim"
@@ -135,7 +136,7 @@ def test_a_saved_result_is_read_again_and_the_table_says_the_same(tmp_path):
 def test_permutations_suffice_for_the_number_of_tests():
     told = []
     found = compare_many_sets(study_sets(), domains=DOMAINS, log=told.append, **{**SETTINGS, "permutations": 50})
-    assert found.comparisons[0].overall.fields["permutations"] == 12 * 2 * 20
+    assert found.comparisons[0].overall.numbers.permutations == 12 * 2 * 20
     assert "480 permutations in place of 50" in told[0]
 
 
@@ -148,7 +149,7 @@ def test_sets_are_read_from_files_and_pairs_may_name_a_net(tmp_path):
     found = compare_many_sets(paths, domains=DOMAINS, pairs=[["r1", "s1", "good"], ["s1", "r1", "poor"]], **SETTINGS)
     assert [(each.a, each.b, each.net) for each in found.comparisons] == [("r1", "s1", "good"), ("s1", "r1", "poor")]
     alone = compare(paths["s1"]["poor"], paths["r1"]["poor"], **SETTINGS).content["overall"]
-    assert found.comparisons[1].overall.fields["mean_w1"] == pytest.approx(alone["mean_w1"], rel=1e-12)
+    assert found.comparisons[1].overall.numbers.mean_w1 == pytest.approx(alone["mean_w1"], rel=1e-12)
     assert found.header["sets"]["r1"]["nets"]["good"]["path"] == str(paths["r1"]["good"])
 
 
@@ -194,15 +195,15 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
     assert [each.net for each in saved.examples] == ["good", "poor"]
     for example in saved.examples:
         excess = {
-            (each.a, each.b): each.overall.fields["mean_w1"] - each.overall.fields["noise"]
+            (each.a, each.b): each.overall.numbers.mean_w1 - each.overall.numbers.noise
             for each in study.comparisons
             if each.net == example.net
         }
         assert max(excess, key=lambda pair: excess[pair]) == (example.a, example.b)
         alone = load_result(example.folder)
         expected = study.find(example.a, example.b, example.net).overall
-        assert alone.overall.fields["mean_w1"] == pytest.approx(expected.fields["mean_w1"], rel=1e-12)
-        assert alone.overall.fields["p_value"] == expected.fields["p_value"]
+        assert alone.overall.numbers.mean_w1 == pytest.approx(expected.numbers.mean_w1, rel=1e-12)
+        assert alone.overall.numbers.p_value == expected.numbers.p_value
         assert neighbour_figures(alone)
     assert any(name.startswith("neighbours_highest_") for name in set_figures(saved))
     report_sets(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)

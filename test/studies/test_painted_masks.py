@@ -47,13 +47,13 @@ def test_what_is_painted(of_a, of_b, choice, painted, preset):
     assert found.parameters["masks"] == choice
     assert found.parameters["painted"] == painted
     assert any("painted from" in line for line in lines) == bool(of_a or of_b)
-    plain = compare_pair(a, b, CompareSettings(preset=preset, **SETTINGS)).numbers["overall"]
+    plain = compare_pair(a, b, CompareSettings(preset=preset, **SETTINGS)).numbers.overall
     if painted == "boxes":
-        assert found.result.numbers["overall"]["overlap_a"] == plain["overlap_a"]
-        assert found.result.numbers["overall"]["compared"] == plain["compared"] > 0
+        assert found.result.numbers.overall.overlap_a == plain.overlap_a
+        assert found.result.numbers.overall.compared == plain.compared > 0
     if painted == "masks and boxes":
         assert any("mixed geometry" in line for line in lines)
-        assert found.result.numbers["overall"]["overlap_a"] != plain["overlap_a"]
+        assert found.result.numbers.overall.overlap_a != plain.overlap_a
 
 
 def test_a_sweep_paints_the_same():
@@ -61,8 +61,8 @@ def test_a_sweep_paints_the_same():
     settings = SweepSettings(thetas=(0.7,), patches=((60, 60),), **SETTINGS)
     found = sweep_sets(*sets, settings)
     assert found.content["parameters"]["painted"] == "boxes"
-    alone = compare_pair(*sets, CompareSettings(**SETTINGS)).numbers["overall"]
-    assert found.content["curves"][0]["overall"]["mean_w1"] == alone["mean_w1"]
+    alone = compare_pair(*sets, CompareSettings(**SETTINGS)).numbers.overall
+    assert found.content["curves"][0].overall.mean_w1 == alone.mean_w1
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_live_frames_are_painted_as_files_are(of_reference, of_live, choice, liv
         judge.add_frame(live.take([frame]))
     sets = (live, reference) if live_is_a else (reference, live)
     expected = compare_pair(*sets, settings)
-    assert judge.numbers()["overall"]["mean_w1"] == expected.numbers["overall"]["mean_w1"]
+    assert judge.numbers().overall.mean_w1 == expected.numbers.overall.mean_w1
     assert judge.painted == expected.painted
 
 

@@ -53,13 +53,13 @@ def test_numbers_and_table_tell_the_same_story():
     table = context_table(result).to_pydict()
     sets, class_id = np.array(table["set"]), np.array(table["class_id"])
     w1 = np.array([np.nan if v is None else v for v in table["w1"]])
-    for key, entry in result.numbers["by_class"].items():
+    for key, entry in result.numbers.by_class.items():
         of_a, of_b = (np.flatnonzero((sets == s) & (class_id == int(key))) for s in "ab")
-        assert (entry["n_a"], entry["n_b"]) == (len(of_a), len(of_b))
-        assert entry["mean_w1"] == pytest.approx(np.nanmean(w1[of_a]))
-        assert entry["compared"] == np.sum(~np.isnan(w1[of_a]))
-        assert entry["n_overlap_b"] == np.array(table["in_overlap"])[of_b].sum()
-        assert entry["mean_performance_a"] == pytest.approx(np.array(table["performance"])[of_a].mean())
+        assert (entry.n_a, entry.n_b) == (len(of_a), len(of_b))
+        assert entry.mean_w1 == pytest.approx(np.nanmean(w1[of_a]))
+        assert entry.compared == np.sum(~np.isnan(w1[of_a]))
+        assert entry.n_overlap_b == np.array(table["in_overlap"])[of_b].sum()
+        assert entry.mean_performance_a == pytest.approx(np.array(table["performance"])[of_a].mean())
     for row, match in enumerate(table["match_row"]):
         if match is not None:
             assert (sets[row], sets[match]) == ("a", "b")
@@ -67,11 +67,11 @@ def test_numbers_and_table_tell_the_same_story():
             assert table["match_similarity"][row] >= SETTINGS.theta
         if table["predicted_x0"][row] is None:
             assert table["performance"][row] == 0
-    overall = result.numbers["overall"]
-    assert overall["n_a"] == len(a.objects)
-    assert overall["mean_w1"] == pytest.approx(np.nanmean(w1[sets == "a"]))
-    assert overall["p_value"] <= 1
-    assert overall["false_positives_a"] >= 1
+    overall = result.numbers.overall
+    assert overall.n_a == len(a.objects)
+    assert overall.mean_w1 == pytest.approx(np.nanmean(w1[sets == "a"]))
+    assert overall.p_value <= 1
+    assert overall.false_positives_a >= 1
 
 
 def test_the_table_holds_distances_and_visible_shares_where_they_are_known():
@@ -86,11 +86,11 @@ def test_the_table_holds_distances_and_visible_shares_where_they_are_known():
 
 def test_the_reverse_direction_is_another_question():
     a, b = made(1), made(2, frames=5, shift=6)
-    forth = compare_pair(a, b, SETTINGS).numbers["overall"]
-    back = compare_pair(b, a, SETTINGS).numbers["overall"]
-    assert (forth["n_a"], forth["n_b"]) == (back["n_b"], back["n_a"])
-    assert forth["mean_w1"] != back["mean_w1"]
-    assert forth["verdict"] == Verdict.NOT_TESTED
+    forth = compare_pair(a, b, SETTINGS).numbers.overall
+    back = compare_pair(b, a, SETTINGS).numbers.overall
+    assert (forth.n_a, forth.n_b) == (back.n_b, back.n_a)
+    assert forth.mean_w1 != back.mean_w1
+    assert forth.verdict == Verdict.NOT_TESTED
 
 
 def test_classes_are_matched_by_name():
@@ -108,9 +108,9 @@ def test_classes_are_matched_by_name():
 def test_a_class_that_one_set_lacks_has_no_overlap():
     a, b = made(1), made(2, classes=(1, 5))
     result = compare_pair(a, b, replace(SETTINGS, bootstrap=10, permutations=10))
-    entry = result.numbers["by_class"]["2"]
-    assert (entry["n_b"], entry["compared"], entry["mean_w1"], entry["overlap_a"]) == (0, 0, None, 0.0)
-    assert entry["verdict"] == Verdict.NO_OVERLAP
+    entry = result.numbers.by_class["2"]
+    assert (entry.n_b, entry.compared, entry.mean_w1, entry.overlap_a) == (0, 0, None, 0.0)
+    assert entry.verdict == Verdict.NO_OVERLAP
     assert "class 5" in result.b.frames.class_names.values()
 
 
@@ -147,10 +147,10 @@ def test_paired_sets_report_the_pointwise_difference():
     a = made(1)
     moved = replace(a.predictions, box=a.predictions.box + 3)
     result = compare_pair(a, a.with_predictions(moved), replace(SETTINGS, permutations=20, paired=True))
-    entry = result.numbers["overall"]
+    entry = result.numbers.overall
     difference = np.abs(result.a.assignment.performance - result.b.assignment.performance)
-    assert entry["pointwise_pairs"] == len(a.objects)
-    assert entry["pointwise_mean_difference"] == pytest.approx(difference.mean())
+    assert entry.pointwise_pairs == len(a.objects)
+    assert entry.pointwise_mean_difference == pytest.approx(difference.mean())
 
 
 def test_objects_are_paired_by_instance_else_by_place():
@@ -171,15 +171,15 @@ def test_every_point_of_a_sweep_is_a_comparison():
     points = found.points
     assert not found.losses
     expected = [([40, 40], 0.7), ([60, 60], 0.5), ([60, 60], 0.7), ([60, 60], 0.9)]
-    assert [(p["patch"], p["theta"]) for p in points] == expected
+    assert [(list(p.patch), p.theta) for p in points] == expected
     for point in points:
-        settings = replace(SETTINGS, theta=point["theta"], patch=point["patch"], **trials)
+        settings = replace(SETTINGS, theta=point.theta, patch=point.patch, **trials)
         alone = compare_pair(a, b, settings).numbers
-        for key, entry in (*point["by_class"].items(), (None, point["overall"])):
-            expected = alone["overall"] if key is None else alone["by_class"][key]
-            for name, value in entry.items():
+        for key, entry in (*point.numbers.by_class.items(), (None, point.numbers.overall)):
+            expected = (alone.overall if key is None else alone.by_class[key]).to_json()
+            for name, value in entry.to_json().items():
                 assert value == pytest.approx(expected[name], abs=1e-12), name
-            assert entry["p_value"] is not None
+            assert entry.p_value is not None
 
 
 def test_presets_are_those_of_the_paper_and_the_tool():
@@ -202,10 +202,10 @@ def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
     assert compare_pair(a, b, settings).numbers == whole
     monkeypatch.undo()
     many = replace(settings, permutations=50_000, bootstrap=50_000)
-    found = compare_pair(a, b, many, deadline=time.monotonic()).numbers["overall"]
-    assert (found["permutations"], found["bootstrap"]) == (resample_draws.TRIAL_TRIES, resample_draws.TRIAL_TRIES)
-    assert found["p_value"] >= 1 / (1 + resample_draws.TRIAL_TRIES)
-    assert found["mean_w1"] == whole["overall"]["mean_w1"]
+    found = compare_pair(a, b, many, deadline=time.monotonic()).numbers.overall
+    assert (found.permutations, found.bootstrap) == (resample_draws.TRIAL_TRIES, resample_draws.TRIAL_TRIES)
+    assert found.p_value >= 1 / (1 + resample_draws.TRIAL_TRIES)
+    assert found.mean_w1 == whole.overall.mean_w1
 
 
 def test_sixty_classes_and_few_permutations_hide_no_gap():
@@ -222,10 +222,10 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
         replace(frames, predictions=frames.predictions.take(np.flatnonzero(frames.predictions.class_id == 1)))
         for frames in (made(1), made(2))
     )
-    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20, block=0)).numbers["by_class"]
-    assert (found["2"]["mean_w1"], found["2"]["verdict"]) == (0, "too_few")
-    assert found["2"]["verdict_reason"] == "never_predicted"
-    assert found["1"]["verdict"] != "too_few"
+    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20, block=0)).numbers.by_class
+    assert (found["2"].mean_w1, found["2"].verdict) == (0, "too_few")
+    assert found["2"].verdict_reason == "never_predicted"
+    assert found["1"].verdict != "too_few"
 
 
 def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together():
@@ -235,11 +235,11 @@ def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together
     other = made(3, frames=60, classes=(7,))
     other = replace(other, predictions=other.predictions.take(np.zeros(0, np.int64)))
     alone, among = compare_pair(a, b, settings).numbers, compare_pair(a, join_sets([b, other]), settings).numbers
-    assert among["overall"]["mean_w1"] == alone["overall"]["mean_w1"]
-    assert among["overall"]["noise"] == pytest.approx(alone["overall"]["noise"], rel=0.05)
-    assert abs(among["overall"]["p_value"] - alone["overall"]["p_value"]) < 0.1
-    assert among["overall"]["p_value"] == among["by_class"]["1"]["p_value"]
-    assert among["overall"]["verdict"] == among["by_class"]["1"]["verdict"]
+    assert among.overall.mean_w1 == alone.overall.mean_w1
+    assert among.overall.noise == pytest.approx(alone.overall.noise, rel=0.05)
+    assert abs(among.overall.p_value - alone.overall.p_value) < 0.1
+    assert among.overall.p_value == among.by_class["1"].p_value
+    assert among.overall.verdict == among.by_class["1"].verdict
 
 
 def test_one_frame_tells_nothing():

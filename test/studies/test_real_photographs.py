@@ -79,25 +79,25 @@ def test_halves_of_the_photographs_are_no_gap(seen):
     """
     photographs = seen["photographs"]
     results = [judge(*(photographs.take(half) for half in halves(photographs, seed))) for seed in range(5)]
-    overall = [result.numbers["overall"] for result in results]
-    p = np.array([each["p_value"] for each in overall])
+    overall = [result.numbers.overall for result in results]
+    p = np.array([each.p_value for each in overall])
     assert np.count_nonzero(p <= 0.05) <= 1
     assert p.min() >= 0.01
     for each in overall:
-        assert each["overlap_a"] > 0.95
-        assert each["mean_w1"] > 0.05  # what a bare W1 would have called a difference: as large as that of the blur
-        assert abs(each["gap"]) < 0.03
+        assert each.overlap_a > 0.95
+        assert each.mean_w1 > 0.05  # what a bare W1 would have called a difference: as large as that of the blur
+        assert abs(each.gap) < 0.03
 
 
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(("name", "verdict"), [("blurred", "gap"), ("tinted", "large_gap"), ("noisy", "gap")])
 def test_degraded_copies_are_gaps(seen, name, verdict, paired):
-    result = judge(seen["photographs"], seen[name], paired=paired).numbers["overall"]
-    assert result["verdict"] == verdict
-    assert result["p_value"] <= 0.05
-    assert result["gap"] > 0.02
-    assert result["mean_performance_b"] < result["mean_performance_a"] - 0.05
-    assert result["overlap_a"] == 1.0  # every context has itself in the copy
+    result = judge(seen["photographs"], seen[name], paired=paired).numbers.overall
+    assert result.verdict == verdict
+    assert result.p_value <= 0.05
+    assert result.gap > 0.02
+    assert result.mean_performance_b < result.mean_performance_a - 0.05
+    assert result.overlap_a == 1.0  # every context has itself in the copy
 
 
 @pytest.mark.parametrize("name", DEGRADED)
@@ -106,16 +106,16 @@ def test_half_of_the_photographs_against_the_degraded_other_half_is_a_gap(seen, 
     p = []
     for seed in range(3):
         first, second = halves(seen["photographs"], seed)
-        p.append(judge(seen["photographs"].take(first), seen[name].take(second)).numbers["overall"]["p_value"])
+        p.append(judge(seen["photographs"].take(first), seen[name].take(second)).numbers.overall.p_value)
     assert np.count_nonzero(np.array(p) <= 0.05) >= (2 if name == "blurred" else 3)
     assert max(p) <= 0.2
 
 
 def test_the_order_of_the_degradations_is_that_of_the_detector(seen):
     """W1 above the floor and the loss of mean performance agree on which camera is worst."""
-    results = {n: judge(seen["photographs"], seen[n]).numbers["overall"] for n in DEGRADED}
-    by_excess = sorted(results, key=lambda n: results[n]["gap"])
-    by_loss = sorted(results, key=lambda n: -results[n]["mean_performance_b"])
+    results = {n: judge(seen["photographs"], seen[n]).numbers.overall for n in DEGRADED}
+    by_excess = sorted(results, key=lambda n: results[n].gap)
+    by_loss = sorted(results, key=lambda n: -results[n].mean_performance_b)
     assert by_excess == by_loss == ["blurred", "noisy", "tinted"]
 
 
@@ -138,16 +138,16 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
     result = compare_pair(a, b, DEFAULTS, precision=False)
     assert not result.losses
     assert not a.losses
-    assert result.numbers["overall"]["n_a"] == 398
+    assert result.numbers.overall.n_a == 398
     # The photographs are of one video: ten units of neighbours. Each class by itself is just not told after Holm's.
     assert result.drawn[0].count < 20
-    assert result.numbers["overall"]["verdict"] == "large_gap"
+    assert result.numbers.overall.verdict == "large_gap"
     for key in ("0", "1"):
-        entry = result.numbers["by_class"][key]
-        assert 0.3 < entry["overlap_a"] < 0.9
-        assert 0.2 < entry["overlap_b"] < 0.9
-        assert entry["verdict"] in {"large_gap", "gap", "cannot_tell"}
-        assert entry["p_value"] <= 0.1
+        entry = result.numbers.by_class[key]
+        assert 0.3 < entry.overlap_a < 0.9
+        assert 0.2 < entry.overlap_b < 0.9
+        assert entry.verdict in {"large_gap", "gap", "cannot_tell"}
+        assert entry.p_value <= 0.1
         assert all(entry[name] is not None for name in ("mean_w1", "noise", "p_value", "mean_abs_mean_diff"))
         # The labels of the photographs are drawn with a margin, the painted ones are exact: no box of the
         # photographs is hit well, however well the cone is found.
@@ -163,9 +163,9 @@ def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hal
     box = exact.objects.box
     grown = np.clip(box + 0.1 * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1], 0, [360, 640, 360, 640])
     wide = replace(exact, objects=replace(exact.objects, box=grown))
-    first, second = (compare_pair(real, b, DEFAULTS, precision=False).numbers["overall"] for b in (exact, wide))
-    assert first["gap"] > 0.08
-    assert abs(second["gap"]) < 0.03
+    first, second = (compare_pair(real, b, DEFAULTS, precision=False).numbers.overall for b in (exact, wide))
+    assert first.gap > 0.08
+    assert abs(second.gap) < 0.03
 
 
 def test_halves_of_augmented_photographs_are_no_gap():
@@ -175,6 +175,6 @@ def test_halves_of_augmented_photographs_are_no_gap():
     for seed in range(5):
         first, second = halves(real, seed)
         result = compare_pair(real.take(first), real.take(second), DEFAULTS, precision=False)
-        p.append(result.numbers["overall"]["p_value"])
+        p.append(result.numbers.overall.p_value)
     assert np.count_nonzero(np.array(p) <= 0.05) <= 1
     assert min(p) >= 0.01

@@ -47,7 +47,7 @@ def p_values(frames, groups, block=None):
         first, second = random_split(groups, 2, seed)
         settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
         result = compare_pair(frames.take(first), frames.take(second), settings, precision=False)
-        out.append(result.numbers["overall"]["p_value"])
+        out.append(result.numbers.overall.p_value)
     return np.array(out)
 
 
@@ -68,9 +68,9 @@ def test_pairs_of_variants_are_swapped_together():
     a = photographs(3, "p{}_jpg.rf.{}")
     b = photographs(3, "q{}_{}")
     settings = CompareSettings(bootstrap=20, permutations=20, paired=True)
-    both = compare_pair(a, b, settings, precision=False).numbers["overall"]
-    assert both["p_value"] is not None
-    assert both["gap_low"] <= both["gap"] + 1e-9
+    both = compare_pair(a, b, settings, precision=False).numbers.overall
+    assert both.p_value is not None
+    assert both.gap_low <= both.gap + 1e-9
 
 
 def test_a_while_of_a_recording_is_one_unit():
@@ -108,7 +108,7 @@ def test_frames_of_a_drive_are_no_independent_samples(way):
         for block, out in values.items():
             settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
             result = compare_pair(*pair, settings, precision=False)
-            out.append(result.numbers["overall"]["p_value"])
+            out.append(result.numbers.overall.p_value)
             if block is None:
                 assert all(units.block.frames > 1 for units in result.drawn)
                 assert all(units.count <= count / 3 for units in result.drawn if units.matched is None)
@@ -170,7 +170,7 @@ def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
             halves = (frames.take(first), frames.take(second))
             settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
             result = compare_pair(*halves, settings, precision=False)
-            out.append(result.numbers["overall"]["p_value"])
+            out.append(result.numbers.overall.p_value)
     assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
     assert np.count_nonzero(np.array(values[1.0]) <= 0.05) <= 4
 

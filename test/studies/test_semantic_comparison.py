@@ -81,9 +81,9 @@ def test_w1_and_overlap_are_those_of_a_naive_loop(sets, metric):
             covered_a |= like_a
             covered_b |= like_b
             w1.append(wasserstein_distance(in_a[like_a], in_b[like_b]))
-    numbers = found.result.numbers["overall"]
-    assert numbers["mean_w1"] == pytest.approx(np.mean(w1), abs=1e-9)
-    assert (numbers["overlap_a"], numbers["overlap_b"]) == pytest.approx((covered_a.mean(), covered_b.mean()))
+    numbers = found.result.numbers.overall
+    assert numbers.mean_w1 == pytest.approx(np.mean(w1), abs=1e-9)
+    assert (numbers.overlap_a, numbers.overlap_b) == pytest.approx((covered_a.mean(), covered_b.mean()))
     assert found.content()["parameters"]["painted"] == "label pictures"
 
 
@@ -101,8 +101,8 @@ def test_the_result_is_saved_with_a_gallery_of_marked_pictures(sets, tmp_path):
 
 
 def test_a_set_against_itself_has_no_gap_and_full_overlap(sets):
-    numbers = compare_sets(sets[0], sets[0], settings()).result.numbers["overall"]
-    assert (numbers["mean_w1"], numbers["overlap_a"]) == (0, 1)
+    numbers = compare_sets(sets[0], sets[0], settings()).result.numbers.overall
+    assert (numbers.mean_w1, numbers.overlap_a) == (0, 1)
 
 
 def test_pictures_are_scaled_to_a_width_by_the_nearest_pixel(sets):
@@ -114,9 +114,9 @@ def test_pictures_are_scaled_to_a_width_by_the_nearest_pixel(sets):
 def test_a_sweep_cuts_new_patches_for_each_size(sets):
     swept = sweep_sets(*sets, SweepSettings(task="semantic", patch=(16, 16), thetas=(0.6,), patches=((8, 8), (16, 16)),
                                             permutations=0, bootstrap=0))  # fmt: skip
-    at = {tuple(point["patch"]): point["overall"] for point in swept.content["curves"] if point["theta"] == 0.6}
-    direct = compare_sets(*sets, settings()).result.numbers["overall"]
-    assert at[16, 16]["mean_w1"] == direct["mean_w1"]
+    at = {tuple(point["patch"]): point.overall for point in swept.content["curves"] if point["theta"] == 0.6}
+    direct = compare_sets(*sets, settings()).result.numbers.overall
+    assert at[16, 16].mean_w1 == direct.mean_w1
 
 
 def test_many_sets_have_the_numbers_of_single_comparisons(sets):
@@ -124,15 +124,15 @@ def test_many_sets_have_the_numbers_of_single_comparisons(sets):
     how = {"task": "semantic", "patch": PATCH, "theta": 0.6, "permutations": 40, "bootstrap": 20, "block": 0}
     both = {(each.a, each.b): each for each in compare_many_sets(given, domains=DOMAINS, **how).comparisons}
     for a, b in ((0, 1), (1, 0)):
-        one = compare_sets(sets[a], sets[b], settings()).result.numbers["overall"]
+        one = compare_sets(sets[a], sets[b], settings()).result.numbers.overall
         many = both["ab"[a], "ab"[b]].overall
-        assert many.fields["mean_w1"] == pytest.approx(one["mean_w1"])
-        assert many.fields["overlap_a"] == one["overlap_a"]
+        assert many.numbers.mean_w1 == pytest.approx(one.mean_w1)
+        assert many.numbers.overlap_a == one.overlap_a
 
 
 def test_paired_sets_are_compared_patch_by_patch(sets):
-    found = compare_sets(sets[0], sets[0], settings(paired=True)).result.numbers["overall"]
-    assert (found["pointwise_pairs"], found["pointwise_mean_difference"]) == (6 * 6 * 4, 0)
+    found = compare_sets(sets[0], sets[0], settings(paired=True)).result.numbers.overall
+    assert (found.pointwise_pairs, found.pointwise_mean_difference) == (6 * 6 * 4, 0)
 
 
 def test_label_pictures_come_back_as_they_were_written(sets, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.results.many_sets_result import ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Curve, Result, ResultEntry
@@ -27,7 +28,7 @@ NETS = StudiedNets("net_sim", "net_real")
 def entry(w1, label="all classes", low=None, high=None, **fields):
     numbers = {"mean_w1": w1, "noise": 0.02, "gap_low": low, "gap_high": high, "overlap_a": 0.6,
                "mean_performance_a": 0.8, "mean_performance_b": 0.8, "verdict_study": "cannot_tell"}  # fmt: skip
-    return ResultEntry("overall", label, numbers | fields)
+    return ResultEntry("overall", label, EntryNumbers.from_json(numbers | fields))
 
 
 def result(domains, numbers, classes=(), *, paired=False):

@@ -36,7 +36,7 @@ def test_filtered_learnt_segmented_and_compared(tmp_path, monkeypatch):
     run_study(tmp_path / "pixels.yaml", tmp_path / "out", inputs=sets, options=ONE_JOB)
     found = load_many_sets(tmp_path / "out" / "compared")
     assert {(each.a, each.b) for each in found.comparisons} == {("real", "sim"), ("sim", "real")}
-    assert found.comparisons[0].overall.fields["pointwise_pairs"] == 6 * 6 * 4
+    assert found.comparisons[0].overall.numbers.pointwise_pairs == 6 * 6 * 4
     page = (tmp_path / "out" / "index.html").read_text()
     assert "144 patches" in page
     assert "Patch by patch" in page

@@ -102,7 +102,7 @@ def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, setti
     comparison = SetComparison((a, b), comparison_units(a, b, settings), method)
     (classes,), resampled = comparison.compare(comparison.schedule(settings))
     _, overall = comparison.certainty(classes, resampled, 0, settings.margin)
-    return NewlyCovered(len(rows), reduce_comparisons(list(classes.values()))["mean_w1"], overall)
+    return NewlyCovered(len(rows), reduce_comparisons(list(classes.values())).mean_w1, overall)
 
 
 def _only(judged: JudgedSet, rows: IntArray, contexts: Any) -> JudgedSet:

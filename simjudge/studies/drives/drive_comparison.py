@@ -111,8 +111,8 @@ class DriveComparison(ShortRepr):
             "units_real": self.units[0],
             "units_sim": self.units[1],
             "metrics": [
-                {"metric": each.metric, "unit": UNITS[each.metric], **reduce_comparisons([each.comparison]),
-                 **vars(each.certainty)}
+                {"metric": each.metric, "unit": UNITS[each.metric],
+                 **reduce_comparisons([each.comparison]).judged(each.certainty).to_json()}
                 for each in self.results
             ],
             "overall": vars(self.overall),
@@ -303,12 +303,12 @@ def _judge(
     )
     found = compare_points(samples[0], samples[1], resamples)
     size = SampleSize.of_units((units[0].of_window, units[1].of_window), short=short)
-    each = [Evidence(reduce_comparisons([one])["mean_w1"], sums, size) for one, sums in found]
+    each = [Evidence(reduce_comparisons([one]).mean_w1, sums, size) for one, sums in found]
     pooled: ResampledW1 | None = None
     for one in each:
         if one.resampled is not None:
             pooled = one.resampled if pooled is None else pooled.added(one.resampled)
-    mean_w1 = reduce_comparisons([one for one, _ in found])["mean_w1"]
+    mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1
     sure, overall = estimate_certainty(each, Evidence(mean_w1, pooled, size), margin=1.0)
     return [
         MetricResult(METRICS[k], _scaled_comparison(one, float(margin)), _scaled(certainty, float(margin)))

@@ -88,7 +88,7 @@ class ExcessJudge(ShortRepr):
             compared = compare_together(scheduled, advance=advance)
         for causes, each, (by_theta, resampled) in zip(group, scheduled, compared, strict=True):
             _, overall = each.comparison.certainty(by_theta[0], resampled, 0, self.settings.margin)
-            mean = reduce_comparisons(list(by_theta[0].values()))["mean_w1"]
+            mean = reduce_comparisons(list(by_theta[0].values())).mean_w1
             if mean is None or overall.noise is None:
                 raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
             if not causes:

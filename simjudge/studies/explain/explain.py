@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.context.compiled import forgo_blas
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
@@ -254,7 +255,7 @@ def _cause(
 def _parameters(judge: ExcessJudge) -> dict[str, Any]:
     settings = judge.settings
     sure = judge.certainty
-    made = None if sure is None else vars(sure)
+    made = None if sure is None else EntryNumbers().judged(sure)
     sides = {
         which: None if side.path is None else {"path": str(side.path), "sha256": hash_files(side.path)}
         for which, side in zip("ab", judge.sets.sides, strict=True)

@@ -184,7 +184,7 @@ def _compared(
     method = replace(settings.method, paint_masks=painted.use_masks)
     comparison = SetComparison((a, b), units, method, paired=settings.paired)
     (classes,), resampled = comparison.compare(comparison.schedule(settings))
-    mean = reduce_comparisons(list(classes.values()))["mean_w1"]
+    mean = reduce_comparisons(list(classes.values())).mean_w1
     if mean is None:
         raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
     return float(mean), comparison.certainty(classes, resampled, 0, settings.margin)[1]

@@ -101,7 +101,7 @@ class LidarObjective:
 
     def _judge(self, numbers: FloatArray, draw: int, settings: FitSettings) -> HeldOutW1:
         result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
-        mean = result.numbers["overall"]["mean_w1"]
+        mean = result.numbers.overall.mean_w1
         if mean is None:
             raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
         return HeldOutW1(float(mean), result.overall)

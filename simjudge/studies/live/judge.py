@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
+from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.live_comparison import LiveClassComparison
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
@@ -201,13 +202,13 @@ class LiveJudge:
         self._thin()
         return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> ComparisonNumbers:
         """The entries "by_class" and "overall" of docs/results.md, without average precision, nothing resampled."""
         self._forget_old(0.0)
         comparisons = {class_id: self._classes[class_id].comparison() for class_id in sorted(self._classes)}
         wrong = self._false_positives()
         by_class = {str(k): self._entry([comparison], k, wrong) for k, comparison in comparisons.items()}
-        return {"by_class": by_class, "overall": self._entry(list(comparisons.values()), None, wrong)}
+        return ComparisonNumbers(by_class, self._entry(list(comparisons.values()), None, wrong))
 
     def collected(self) -> FrameSet:
         """All kept frames as one set, in order of stamp where they have stamps, else of arrival.
@@ -284,9 +285,9 @@ class LiveJudge:
             self._classes[class_id] = LiveClassComparison(known, self.method, live_is_a=self.live_is_a)
         return self._classes[class_id]
 
-    def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> dict[str, Any]:
+    def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
         of_reference, of_live = ("b", "a") if self.live_is_a else ("a", "b")
-        live = {
+        live: dict[str, Any] = {
             f"false_positives_{of_live}": sum(wrong.values()) if class_id is None else wrong.get(class_id, 0),
             f"map50_{of_live}": None,
             f"map50_95_{of_live}": None,

@@ -267,7 +267,7 @@ class LiveSession:
         inputs = self.inputs(result.units)
         for side, drawn in zip(("a", "b"), result.drawn, strict=True):
             inputs[side] |= describe_units(drawn)
-        parameters = comparison_parameters(self.options.settings, result.numbers["overall"], result.painted)
+        parameters = comparison_parameters(self.options.settings, result.numbers.overall, result.painted)
         if resampling is Resampling.LATER:
             parameters["certainty"] = NOT_YET
         return Comparison(result, parameters, inputs, losses)

@@ -65,7 +65,7 @@ def test_o_a_is_that_of_a_comparison_of_the_rendered_set(covered, place):
     compared = sj.compare(
         a.with_predictions(empty), b.with_predictions(empty), patch="24x24", permutations=0, bootstrap=0
     )
-    overall = compared.numbers["overall"]
+    overall = compared.numbers.overall
     assert overall["overlap_a"] == pytest.approx(found.curve.overlap[-1])
     assert overall["compared"] / overall["n_a"] == pytest.approx(found.curve.resembled[-1])
     assert found.curve.overlap[0] == 0

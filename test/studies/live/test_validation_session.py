@@ -93,7 +93,7 @@ def test_repeats_count_once_or_again_as_asked(side):
             again.add(match(index, lap=lap))
     assert (once.judge.frame_count, once.tally.repeated, once.tally.changed) == (6, 6, 0)
     assert (again.judge.frame_count, again.tally.repeated) == (12, 0)
-    assert again.compared().result.numbers["overall"]["n_b"] == 48
+    assert again.compared().result.numbers.overall.n_b == 48
     once.add(match(0, made(7, stamps=LIVE.stamp)))
     assert (once.tally.repeated, once.tally.changed) == (7, 1)
     assert (once.reset(), once.judge.frame_count) == (6, 0)
@@ -168,10 +168,10 @@ def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
     for index in range(6):
         many.add(match(index))
     late = many.compared(deadline=0.0)
-    overall = late.result.numbers["overall"]
-    assert 0 < overall["permutations"] < 100_000
-    assert late.parameters["permutations"] == overall["permutations"]
-    assert overall["mean_w1"] == plain.result.numbers["overall"]["mean_w1"]
+    overall = late.result.numbers.overall
+    assert 0 < overall.permutations < 100_000
+    assert late.parameters.permutations == overall.permutations
+    assert overall.mean_w1 == plain.result.numbers.overall.mean_w1
 
 
 def test_a_frame_of_very_many_boxes_is_left_out_and_drives_nobody_out(side):
@@ -351,11 +351,11 @@ def test_only_some_classes_are_judged(side):
     for index in range(len(LIVE)):
         live.add(match(index))
     expected = compare_sets(side.frames, LIVE, chosen).result.numbers
-    assert list(expected["by_class"]) == ["1"]
+    assert list(expected.by_class) == ["1"]
     found = live.judge.numbers()
     for name in ("n_a", "n_b", "compared", "mean_w1", "overlap_a", "false_positives_b"):
-        assert found["overall"][name] == expected["overall"][name]
-    assert live.compared().content()["by_class"] == expected["by_class"]
+        assert found.overall[name] == expected.overall[name]
+    assert live.compared().content().by_class == expected.by_class
     assert live.parameters()["classes"] == ["Post"]
     with pytest.raises(SimjudgeError, match="--class past: no set has this class; is post meant"):
         LiveSession(LiveOptions(replace(SETTINGS, classes=("past",))), side, LiveFrameBuilder(("a", "b")), print)

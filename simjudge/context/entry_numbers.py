@@ -117,9 +117,9 @@ class EntryNumbers:
         """A number by its name, for tables and figures that list fields; None where undefined.
 
         Args:
-            name: of the field; of a quantile of W1 "w1_q0.5".
+            name: of the field.
         """
-        value = self.w1_quantiles.get(name[4:]) if name.startswith("w1_q0") else getattr(self, name)
+        value = getattr(self, name)
         return None if value is None else float(value)
 
     @property

@@ -190,7 +190,8 @@ def _checked_contexts(result: Result) -> ContextTable:
     inputs = result.header["inputs"]
     dealt = all(isinstance((inputs.get(side) or {}).get("units"), int) for side in ("a", "b"))
     missing = [name for name in _SETTINGS if name not in settings]
-    if "unit" not in result.contexts.table.column_names or not dealt or missing:
+    old = any(entry.numbers.lacks_gap for entry in result.entries)
+    if old or "unit" not in result.contexts.table.column_names or not dealt or missing:
         raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
     if settings.get("certainty"):
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")

@@ -7,6 +7,7 @@ from typing import Any
 
 from simjudge.context.verdicts import GAPS, Reason, Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.reports.sentences import NO_GAP
 from simjudge.results.drive_result import SavedDrives
 from simjudge.results.verdict_words import verdict_words
 
@@ -58,6 +59,8 @@ def metric_sentence(row: Row) -> str:
         row: of drives.json.
     """
     name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
+    if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
+        return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
     if verdict in GAPS:
         away = f"W1 is {number(row['gap'])} {unit} above the floor (95 % {_interval(row)})"
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"

@@ -148,7 +148,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
         assert 0.2 < entry.overlap_b < 0.9
         assert entry.verdict in {"large_gap", "gap", "cannot_tell"}
         assert entry.p_value <= 0.1
-        assert all(entry[name] is not None for name in ("mean_w1", "noise", "p_value", "mean_abs_mean_diff"))
+        assert all(getattr(entry, name) is not None for name in ("mean_w1", "noise", "p_value", "mean_abs_mean_diff"))
         # The labels of the photographs are drawn with a margin, the painted ones are exact: no box of the
         # photographs is hit well, however well the cone is found.
         chosen = a.objects.class_id == int(key)

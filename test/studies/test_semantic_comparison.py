@@ -8,6 +8,7 @@ import pytest
 from painted_streets import paint_streets
 from scipy.stats import wasserstein_distance
 
+from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.sets import read_set, write_set
@@ -114,7 +115,8 @@ def test_pictures_are_scaled_to_a_width_by_the_nearest_pixel(sets):
 def test_a_sweep_cuts_new_patches_for_each_size(sets):
     swept = sweep_sets(*sets, SweepSettings(task="semantic", patch=(16, 16), thetas=(0.6,), patches=((8, 8), (16, 16)),
                                             permutations=0, bootstrap=0))  # fmt: skip
-    at = {tuple(point["patch"]): point.overall for point in swept.content["curves"] if point["theta"] == 0.6}
+    points = [point for point in swept.content["curves"] if point["theta"] == 0.6]
+    at = {tuple(point["patch"]): EntryNumbers.from_json(point["overall"]) for point in points}
     direct = compare_sets(*sets, settings()).result.numbers.overall
     assert at[16, 16].mean_w1 == direct.mean_w1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,14 +10,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.context.bootstrap import DrawnRows
 from simjudge.context.join_parts import JoinPlan, PairPart, PartRunner, run_parts, split_rows
 from simjudge.context.method import Method
 from simjudge.context.pool import ClassPair, ContextPool, PooledPair, Samples
-from simjudge.context.propensity import Propensity
-from simjudge.context.resampling import ResampledW1, Resamples
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
+
+LEAST_DRAWN = 2000
+"""Distinct contexts that carry draws where not all do."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,13 +59,11 @@ class JoinedPair(NamedTuple):
 
     Attributes:
         comparisons: at each threshold.
-        resampled: W1 under the resamples, at each threshold; none where there are no resamples.
-        propensity: of the units, at each threshold; none where not asked for.
+        drawn: what draws give for the joined rows, or adjusted W1 alone, at each threshold; none where there is neither.
     """
 
     comparisons: list[ClassComparison]
-    resampled: list[ResampledW1]
-    propensity: list[Propensity]
+    drawn: list[DrawnRows]
 
 
 def compare_class(
@@ -70,25 +71,10 @@ def compare_class(
     b: Samples,
     method: Method,
     thetas: Sequence[float] | None = None,
-    resamples: Resamples | None = None,
     advance: Advance | None = None,
-) -> tuple[list[ClassComparison], list[ResampledW1]]:
-    """Compare the contexts of one class.
-
-    Args:
-        a: the predicted set (usually real).
-        b: the predicting set (usually simulated).
-        method: the settings; its theta is used unless `thetas` is given.
-        thetas: thresholds, ascending; one join at the lowest serves all.
-        resamples: relabellings and reweightings of the frames to try, at every threshold.
-        advance: told (contexts done, contexts in all).
-
-    Returns:
-        A comparison for each threshold, and for each W1 under the resamples; none where there are no resamples.
-    """
-    tries = None if resamples is None else [resamples] * (1 if thetas is None else len(thetas))
-    found = compare_pairs([ClassPair(a, b, tries)], method, thetas, advance)[0]
-    return found.comparisons, found.resampled
+) -> list[ClassComparison]:
+    """Compare the contexts of one class: a comparison for each threshold (ascending), from one join at the lowest."""
+    return compare_pairs([ClassPair(a, b)], method, thetas, advance)[0].comparisons
 
 
 def compare_pairs(
@@ -101,7 +87,7 @@ def compare_pairs(
     """Compare the contexts of one class for several detectors, and in both directions, with one join.
 
     Args:
-        pairs: of the same contexts, which the first one gives; performance, frames and resamples are each one's own.
+        pairs: of the same contexts, which the first one gives; performance, units and draws are each one's own.
         method: the settings; its theta is used unless `thetas` is given.
         thetas: thresholds, ascending; one join at the lowest serves all.
         advance: told (contexts done, contexts in all).
@@ -111,28 +97,23 @@ def compare_pairs(
         The results, pair by pair.
     """
     return [
-        JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.resampled, whole.propensity)
+        JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.drawn)
         for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
     ]
 
 
-def resample_pairs(
+def draw_pairs(
     pairs: Sequence[ClassPair],
     method: Method,
     thetas: Sequence[float] | None = None,
     run: PartRunner | None = None,
-) -> list[list[ResampledW1]]:
-    """Compare the contexts of one class under further resamples, on the same join.
+    share: float = 1.0,
+) -> list[list[DrawnRows]]:
+    """For each pair what its draws give at each threshold, on the same join; `share` of the contexts carries them.
 
-    Args:
-        pairs: as `compare_pairs` takes them, with the further resamples.
-        method: the settings.
-        thetas, run: as `compare_pairs` was given them.
-
-    Returns:
-        For each pair W1 under the resamples, for each threshold.
+    Which contexts carry them is drawn once and for all: the same in every batch of draws.
     """
-    return [whole.resampled for whole in _compare(pairs, method, thetas, run=run)]
+    return [whole.drawn for whole in _compare(pairs, method, thetas, run=run, share=share)]
 
 
 def _compare(
@@ -141,16 +122,20 @@ def _compare(
     thetas: Sequence[float] | None,
     advance: Advance | None = None,
     run: PartRunner | None = None,
+    share: float = 1.0,
 ) -> list[_Whole]:
     """Do the join in parts, and put the parts together for each pair."""
     limits = (method.theta,) if thetas is None else tuple(thetas)
     contexts = ContextPool.of_sets(pairs[0].a.contexts, pairs[0].b.contexts)
     pooled = tuple(PooledPair.of_pair(pair, contexts) for pair in pairs)
     plan = JoinPlan(contexts.tree, pooled, limits, method.strict, method.min_batch_size)
-    both = any(pair.swapped or pair.propensity for pair in pairs)
+    both = any(pair.swapped for pair in pairs)
     rows = np.arange(len(contexts.tree))
     rows = rows if both else rows[pooled[0].of_a(rows)]
-    wholes = [_Whole(pair, limits, strict=method.strict) for pair in pooled]
+    if share < 1:
+        count = min(len(rows), max(LEAST_DRAWN, math.ceil(share * len(rows))))
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:count])
+    wholes = [_Whole(pair, limits, rows, strict=method.strict) for pair in pooled]
     in_all, done = len(contexts.place) if both else contexts.count_a, 0
     for part in (run or run_parts)(plan, split_rows(rows)):
         for whole, of_pair in zip(wholes, part.pairs, strict=True):
@@ -168,24 +153,24 @@ class _Whole:
     Args:
         pair: the sets.
         thetas: thresholds, ascending.
+        rows: (R,) places in the tree, in the order in which parts come.
         strict: similar means S > theta.
 
     Attributes:
-        resampled: W1 under the resamples, at each threshold.
-        propensity: of the units, at each threshold; none where not asked for.
+        drawn: what draws give for the joined rows, at each threshold.
         theta_count: how many thresholds there are.
     """
 
-    def __init__(self, pair: PooledPair, thetas: tuple[float, ...], *, strict: bool) -> None:
+    def __init__(self, pair: PooledPair, thetas: tuple[float, ...], rows: IntArray, *, strict: bool) -> None:
         """Nothing is joined yet."""
         count, self.theta_count = pair.count_a, len(thetas)
         self._pair, self._thetas, self._strict = pair, thetas, strict
         self._w1, self._difference = (np.full((count, len(thetas)), np.nan) for _ in range(2))
         self._batch = np.zeros((count, len(thetas), 2), np.int64)
         self._match, self._similarity = np.full(count, -1, np.int64), np.zeros(count)
-        self._overlap = np.zeros(len(pair.frame), np.uint8)
-        self.propensity = [Propensity.zeros(pair.frame_count) for _ in thetas] if pair.propensity else []
-        self.resampled = [ResampledW1.zeros(resamples) for resamples in pair.resamples or ()]
+        self._overlap = np.zeros(len(pair.performance), np.uint8)
+        self._joined = 0
+        self.drawn = [] if pair.drawn is None else [DrawnRows.zeros(len(rows), pair.draws) for _ in thetas]
 
     def add(self, rows: IntArray, part: PairPart) -> None:
         """Take a part in; parts come in order.
@@ -201,10 +186,10 @@ class _Whole:
         self._batch[sample] = part.batch[row]
         self._match[sample], self._similarity[sample] = part.match[row], part.match_similarity[row]
         np.maximum(self._overlap, part.overlap, out=self._overlap)
-        for total, sums in zip(self.resampled, part.resampled, strict=True):
-            total.add(sums)
-        for known, more in zip(self.propensity, part.propensity, strict=True):
-            known.add(more)
+        joined = slice(self._joined, self._joined + len(rows))
+        self._joined = joined.stop
+        for total, sums in zip(self.drawn, part.drawn, strict=True):
+            total.add(joined, sums)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
         """The comparison at one threshold.

@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
+from simjudge.context.bootstrap import DrawnRows
 from simjudge.context.context_tree import ContextTree
-from simjudge.context.distinct import Members
 from simjudge.context.pool import PooledPair
-from simjudge.context.propensity import Propensity
-from simjudge.context.resampling import ResampledW1
 from simjudge.context.similarity_join import SimilarContexts, join_blocks
 from simjudge.context.wasserstein import compare_rows, mark_overlap
 from simjudge.core.arrays import FloatArray, IntArray
@@ -29,7 +27,7 @@ from simjudge.core.display import ShortRepr
 FEWEST_ROWS, MOST_ROWS, MANY_PARTS = 64, 4096, 64
 """Rows of a part: as many as make MANY_PARTS, within these limits."""
 WORK_TO_SPLIT = 1 << 22
-"""Pairs, or neighbours times resamples, about, from which all cores work. Below it the work of a core (some ms) is less
+"""Pairs, or neighbours times draws, about, from which all cores work. Below it the work of a core (some ms) is less
 than the time that it may wait for another core that something else keeps busy."""
 
 
@@ -77,8 +75,7 @@ class PairPart(ShortRepr):
             of A holds the sample.
         match: int64 (R,), the most similar sample of B, -1 where none is similar.
         match_similarity: (R,), its similarity.
-        resampled: sums under the resamples at each threshold; none where there are no resamples.
-        propensity: of the units, at each threshold; none where not asked for.
+        drawn: what draws give, or W1 of adjusted performance alone, at each threshold; none where there is neither.
     """
 
     w1: FloatArray
@@ -87,23 +84,15 @@ class PairPart(ShortRepr):
     overlap: npt.NDArray[np.uint8]
     match: IntArray
     match_similarity: FloatArray
-    resampled: list[ResampledW1]
-    propensity: list[Propensity]
+    drawn: list[DrawnRows]
 
     @classmethod
     def empty(cls, pair: PooledPair, rows: int, thetas: int) -> PairPart:
-        """Room for the numbers of a part.
-
-        Args:
-            pair: the sets.
-            rows: of the part.
-            thetas: how many thresholds.
-        """
-        resampled = [ResampledW1.zeros(resamples) for resamples in pair.resamples or ()]
+        """Room for the numbers of a part of so many rows, at so many thresholds."""
         return cls(
             np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
-            np.zeros(len(pair.frame), np.uint8), np.empty(rows, np.int64), np.empty(rows), resampled,
-            [Propensity.zeros(pair.frame_count) for _ in range(thetas)] if pair.propensity else [],
+            np.zeros(len(pair.performance), np.uint8), np.empty(rows, np.int64), np.empty(rows),
+            [] if pair.drawn is None else [DrawnRows.zeros(rows, pair.draws) for _ in range(thetas)],
         )  # fmt: skip
 
 
@@ -147,23 +136,18 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     near = block.neighbours(pair.ranks)
     out = (part.w1[rows], part.difference[rows], part.batch[rows])
     compare_rows(
-        near.start, near.rank, near.level, pair.ordered.performance, pair.from_a, len(plan.thetas), plan.min_batch, *out
+        near.start, near.rank, near.level, pair.performance, pair.from_a, len(plan.thetas), plan.min_batch, *out
     )
     compared = np.where(pair.of_a(near.row), (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
-    if pair.resamples is None and not part.propensity:
+    if pair.drawn is None or pair.cells is None:
         return
-    members = pair.samples.take(near.row)
-    frames = Members(members.start, pair.frame[members.item])
-    share = pair.count_a / len(pair.frame)
-    for t in range(len(plan.thetas)):
+    members, near = pair.samples.take(near.row), block.neighbours(pair.drawn_ranks)
+    for t, drawn in enumerate(part.drawn):
         # What is similar at a higher threshold is a part of what is at the lowest.
         similar = near if t == 0 else near.at_level(t)
-        if part.propensity:
-            part.propensity[t].add_block(similar, frames, pair.ordered.frame, pair.ordered.frame_count_a, share)
-        if pair.resamples is not None:
-            part.resampled[t].add_block(similar, frames, pair.ordered, pair.resamples[t], plan.min_batch)
+        drawn.add_block(similar, rows, members, pair.drawn, pair.count_a, plan.min_batch, pair.cells)
 
 
 def run_parts(plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]:
@@ -176,9 +160,8 @@ def run_parts(plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]
     Yields:
         What each part gives, in order.
     """
-    resamples = [each for pair in plan.pairs for each in pair.resamples or ()]
-    tries = sum(each.labels.shape[1] + each.weights.shape[1] for each in resamples)
-    work = sum(map(len, parts)) * len(plan.pairs[0].frame) * (1 + tries // 16)
+    draws = sum(pair.draws for pair in plan.pairs) * len(plan.thetas)
+    work = sum(map(len, parts)) * len(plan.pairs[0].performance) * (1 + draws // 8)
     if len(parts) == 1 or config.NUMBA_NUM_THREADS == 1 or work < WORK_TO_SPLIT:
         for rows in parts:
             yield compare_part(plan, rows)

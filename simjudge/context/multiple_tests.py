@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Correct p values for their number (Holm 1979).
@@ -26,3 +30,32 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = min(1.0, max(largest, (len(known) - place) * p))
         out[i] = largest
     return out
+
+
+def step_down(observed: Sequence[float], chance: Sequence[FloatArray]) -> list[float]:
+    """Correct p values by the largest studentized statistic of joint draws, step by step (Romano and Wolf 2005).
+
+    Sharper than Holm's correction where tests go together, since it knows how.
+
+    Args:
+        observed: the statistic of each test; large values speak against chance.
+        chance: (D,) what the statistic is by chance, of each test; draw d is the same event in all tests.
+
+    Returns:
+        The adjusted p values, in the order of the tests.
+    """
+    if not observed:
+        return []
+    drawn = np.array(chance, np.float64)
+    spread = drawn.std(1)
+    scale = np.where(spread > 0, spread, 1.0)
+    statistic = (np.array(observed) - drawn.mean(1)) / scale
+    drawn = (drawn - drawn.mean(1, keepdims=True)) / scale[:, np.newaxis]
+    order = np.argsort(-statistic, kind="stable")
+    # From the last test on, the largest statistic of those that are not yet rejected.
+    largest = np.maximum.accumulate(drawn[order][::-1], axis=0)[::-1]
+    slack = 1e-9 * np.maximum(1.0, np.abs(statistic[order]))
+    p = (1 + (largest >= (statistic[order] - slack)[:, np.newaxis]).sum(1)) / (1 + drawn.shape[1])
+    out = np.empty(len(order))
+    out[order] = np.maximum.accumulate(p)
+    return [float(value) for value in out]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from simjudge.context.bootstrap import NO_DRAWS, DrawnSamples, Expectation, NormalArray, Normals, UnitNumbers
 from simjudge.context.context_tree import ContextTree
 from simjudge.context.distinct import Members, group_identical
 from simjudge.context.patches import Contexts
-from simjudge.context.resampling import PooledSamples, Resamples
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
@@ -22,35 +21,37 @@ class Samples(ShortRepr):
     Attributes:
         contexts: the patches.
         performance: (N,) in [0, 1].
-        frame: (N,) the frame, by its number in the set, that each is from; frames that chance must draw together (see
-            `studies.units`) share a number.
-        frame_count: how many numbers there are, whether or not they hold a sample.
+        numbers: the sampling unit of each, numbered over both sets.
     """
 
     contexts: Contexts
     performance: FloatArray
-    frame: IntArray
-    frame_count: int
+    numbers: UnitNumbers
 
 
 @dataclass(frozen=True, repr=False)
 class ClassPair(ShortRepr):
-    """Two sets of samples of one class, and how they are resampled.
+    """Two sets of samples of one class, and the draws to make with them.
 
     Attributes:
         a: the predicted set (usually real).
         b: the predicting set (usually simulated).
-        resamples: relabellings and reweightings of the frames to try, for each threshold; None for none.
+        normals: a batch of draws; None for none.
+        expected: what is expected of the samples of A, then of B, where unlike objects are adjusted for.
         swapped: the contexts of A are those of the first pair's B, and those of B are those of its A. See
             `simjudge.context.algorithm.compare_pairs`.
-        propensity: whether to find how A's share of the contexts differs from unit to unit.
     """
 
     a: Samples
     b: Samples
-    resamples: Sequence[Resamples] | None = None
+    normals: Normals | None = None
+    expected: Expectation | None = None
     swapped: bool = False
-    propensity: bool = False
+
+    @property
+    def numbers(self) -> UnitNumbers:
+        """The units of A's samples, then of B's."""
+        return UnitNumbers.pooled(self.a.numbers, self.b.numbers)
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,66 +91,55 @@ class PooledPair(ShortRepr):
         samples: of each place in the tree, the pooled numbers of the samples with that context, ascending: A's first.
         ranks: the same by place in order of performance.
         count_a: how many samples are A's.
-        frame: int64 (N,), pooled number of each sample's frame (see `Resamples`), by pooled number.
         rank_of: int64 (N,), each sample's place in order of performance.
-        ordered: frames and performance in that order.
+        performance: float64 (N,), in that order.
         from_a: bool (N,), in that order.
         matches: int64 (D,), the first sample of B of each place in the tree, by its number in B; -1 where there is
             none.
-        resamples: of the frames that hold the class, for each threshold; None for none.
-        frame_count: how many frames both sets have.
-        propensity: see `ClassPair`.
+        drawn: the samples as draws take them; None where there are neither draws nor an adjustment.
+        drawn_ranks: as `ranks`, by place in the order of `drawn`.
+        cells: the row of the normal numbers that each sample takes, and the numbers, see `DrawnSamples.cells`.
     """
 
     samples: Members
     ranks: Members
     count_a: int
-    frame: IntArray
     rank_of: IntArray
-    ordered: PooledSamples
+    performance: FloatArray
     from_a: BoolArray
     matches: IntArray
-    resamples: tuple[Resamples, ...] | None
-    frame_count: int
-    propensity: bool = False
+    drawn: DrawnSamples | None
+    drawn_ranks: Members
+    cells: tuple[IntArray, NormalArray] | None
 
     @classmethod
     def of_pair(cls, pair: ClassPair, contexts: ContextPool) -> PooledPair:
-        """Pool a pair of sets.
-
-        Args:
-            pair: the sets.
-            contexts: the contexts of both, A's first unless the pair is swapped.
-        """
+        """Pool a pair of sets; `contexts` are those of both, A's first unless the pair is swapped."""
         a, b = pair.a, pair.b
         place = np.roll(contexts.place, -contexts.count_a) if pair.swapped else contexts.place
         samples = Members.of_groups(place, len(contexts.tree))
         performance, count_a = np.concatenate([a.performance, b.performance]), len(a.performance)
-        frame = np.concatenate([a.frame, b.frame + a.frame_count])
         order = np.argsort(performance, kind="stable")
         rank_of = np.empty(len(order), np.int64)
         rank_of[order] = np.arange(len(order))
         matches = np.full(len(contexts.tree), -1, np.int64)
         # From the last to the first: of several assignments the last one stands.
         matches[place[count_a:][::-1]] = np.arange(len(b.performance))[::-1]
+        ranks = Members(samples.start, rank_of[samples.item].astype(np.int32))
+        drawn, drawn_ranks, cells = None, ranks, None
+        if pair.normals is not None or pair.expected is not None:
+            drawn = DrawnSamples.of_sets(performance, count_a, pair.numbers, pair.expected)
+            drawn_ranks = Members(samples.start, drawn.rank_of[samples.item].astype(np.int32))
+            cells = drawn.cells(NO_DRAWS if pair.normals is None else pair.normals)
         return cls(
-            samples=samples,
-            ranks=Members(samples.start, rank_of[samples.item].astype(np.int32)),
-            count_a=count_a,
-            frame=frame,
-            rank_of=rank_of,
-            ordered=PooledSamples(frame[order], performance[order], a.frame_count),
-            from_a=order < count_a,
-            matches=matches,
-            resamples=None if pair.resamples is None else tuple(each.within(frame) for each in pair.resamples),
-            frame_count=a.frame_count + b.frame_count,
-            propensity=pair.propensity,
+            samples, ranks, count_a, rank_of, performance[order], order < count_a, matches, drawn, drawn_ranks, cells
         )
 
-    def of_a(self, places: IntArray) -> BoolArray:
-        """Which places in the tree samples of A have.
+    @property
+    def draws(self) -> int:
+        """How many draws are made; 0 too where the adjusted W1 alone is wanted."""
+        return 0 if self.cells is None else self.cells[1].shape[1]
 
-        Args:
-            places: (R,).
-        """
+    def of_a(self, places: IntArray) -> BoolArray:
+        """Which of (R,) places in the tree samples of A have."""
         return np.asarray(self.samples.item[self.samples.start[places]] < self.count_a)

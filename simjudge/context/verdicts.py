@@ -23,10 +23,13 @@ class Reason(StrEnum):
 
     NONE = ""
     FEW_UNITS = "few_units"
+    UNEVEN_UNITS = "uneven_units"
+    FEW_DRAWS = "few_draws"
+    NEVER_PREDICTED = "never_predicted"
+    # Of results that were saved when chance was found by permutations.
     SHORT_RECORDING = "short_recording"
     FEW_RELABELLINGS = "few_relabellings"
     FEW_PERMUTATIONS = "few_permutations"
-    NEVER_PREDICTED = "never_predicted"
 
 
 GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
@@ -36,8 +39,8 @@ SIGNIFICANCE = 0.05
 """Corrected p value up to which a difference counts as a gap."""
 MARGIN = 0.05
 """Difference of performance from which a gap matters, where no other margin is given."""
-FEWEST_UNITS = 5
-"""Sampling units (frames) of each side that must hold a class before it is judged."""
+FEWEST_UNITS = 6
+"""Sampling units of each side that must hold a class before it is judged."""
 
 
 def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdict:
@@ -45,7 +48,7 @@ def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdi
 
     Args:
         p: corrected p value.
-        low, high: ends of the interval of the excess.
+        low, high: ends of the interval of the gap.
         margin: difference of performance from which a gap matters.
 
     Returns:

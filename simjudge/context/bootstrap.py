@@ -38,7 +38,7 @@ MOST_WORK = 1e11
 class UnitNumbers(ShortRepr):
     """(N,) the sampling unit of each sample, and its block of time where time counts beside things (method, section 6).
 
-    Numbers go over both sets: what the sets share has one number in both.
+    A block of -1 is none. Numbers go over both sets: what the sets share has one number in both.
     """
 
     unit: IntArray
@@ -127,7 +127,7 @@ class DrawnSamples(ShortRepr):
         found: where False, the sample has the performance 0 in every context.
         found_share: float64 (N,), the share expected to be found.
         from_a: which are A's.
-        unit, block: int64 (N,), see `UnitNumbers`; the unit again where there are no blocks.
+        unit, block: int64 (N,), see `UnitNumbers`.
         rank_of: int64 (N,), the place of each sample (A's first, then B's) in this order.
         expectation: (N, 2), `found_mean` and `found_share` of each sample, A's first.
     """
@@ -137,10 +137,9 @@ class DrawnSamples(ShortRepr):
     found_share: FloatArray
     from_a: BoolArray
     unit: IntArray
-    block: IntArray
+    block: IntArray | None
     rank_of: IntArray
     expectation: FloatArray
-    two_effects: bool
 
     @classmethod
     def of_sets(
@@ -158,20 +157,28 @@ class DrawnSamples(ShortRepr):
         order = np.argsort(residual, kind="stable")
         rank_of = np.empty(count, np.int64)
         rank_of[order] = np.arange(count)
-        block = numbers.unit if numbers.block is None else numbers.block
+        block = None if numbers.block is None else numbers.block[order]
         return cls(
-            residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order],
-            block[order], rank_of, expectation, numbers.block is not None,
+            residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order], block,
+            rank_of, expectation,
         )  # fmt: skip
+
+    @property
+    def counted_block(self) -> IntArray:
+        """(N,) the block of each sample, for counting: those without a block count by their unit."""
+        if self.block is None:
+            return self.unit
+        return np.where(self.block < 0, self.block.max(initial=-1) + 1 + self.unit, self.block)
 
     def cells(self, normals: Normals) -> tuple[IntArray, NormalArray]:
         """(N,) which row of the numbers each sample takes, and the (cells, draws) numbers."""
         if not normals.count:
             return np.zeros(len(self.unit), np.int64), np.zeros((1, 0), np.float32)
-        if not self.two_effects or normals.of_block is None:
+        if self.block is None or normals.of_block is None:
             return self.unit, normals.of_unit
         pairs, cell = np.unique(np.stack([self.unit, self.block]), axis=1, return_inverse=True)
-        return cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + normals.of_block[pairs[1]]
+        of_block = np.where(pairs[1][:, np.newaxis] < 0, np.float32(0), normals.of_block[pairs[1]])
+        return cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,10 +226,9 @@ class DrawnRows(ShortRepr):
             values = samples.expectation[members.item[of_a], column]
             expected[:, column] = np.bincount(row[of_a], values, len(near.row)) / np.maximum(own, 1)
         cell, normal = cells
-        arrays = (
-            samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, samples.block, cell,
-        )  # fmt: skip
-        seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, samples.block)]
+        block = samples.counted_block
+        arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cell)
+        seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
         add_drawn(
             near.start, near.rank, own, expected, arrays, normal, min_batch, *seen,
             self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),

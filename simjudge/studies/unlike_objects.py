@@ -1,0 +1,48 @@
+"""Batches that mix unlike objects: how unlike they are, and what is expected of them for it (method, section 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.context.algorithm import compare_pairs
+from simjudge.context.balance import UNBALANCED
+from simjudge.context.join_parts import PartRunner
+from simjudge.context.method import Method
+from simjudge.context.performance_model import PerformanceModel, fit_performance
+from simjudge.context.pool import ClassPair
+from simjudge.core.display import ShortRepr
+from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.sample_covariates import sample_covariates
+
+
+@dataclass(frozen=True, repr=False)
+class ClassBalance(ShortRepr):
+    """How unlike the objects of A_c and of B_c are, in standard deviations of the class, by covariate.
+
+    `model` is what is expected of A's objects, then of B's, where they are too unlike to be compared as they are.
+    """
+
+    differences: dict[str, float]
+    model: PerformanceModel | None = None
+
+    @property
+    def largest(self) -> tuple[str, float] | None:
+        """The covariate that differs most, and by how much."""
+        return max(self.differences.items(), key=lambda item: abs(item[1]), default=None)
+
+
+def class_balance(
+    sets: tuple[JudgedSet, JudgedSet], class_id: int, pair: ClassPair, method: Method, run: PartRunner | None = None
+) -> ClassBalance:
+    """Measure the balance of the batches of a class, and fit what is expected where they are unbalanced."""
+    a, b = sets
+    covariates, names = sample_covariates(a.frames, a.rows(class_id), b.frames, b.rows(class_id))
+    [joined] = compare_pairs([replace(pair, covariates=covariates)], method, run=run)
+    differences = {name: value for name, value in zip(names, joined.balance.tolist(), strict=True) if value == value}
+    if all(abs(value) <= UNBALANCED for value in differences.values()):
+        return ClassBalance(differences)
+    performance = np.concatenate([pair.a.performance, pair.b.performance])
+    in_b = np.arange(len(performance)) >= len(pair.a.performance)
+    return ClassBalance(differences, fit_performance(performance, covariates, in_b, pair.numbers.unit))

@@ -1,0 +1,190 @@
+"""Smooth curves of covariates, fitted by penalized least squares or penalized logistic regression.
+
+A curve is piecewise linear with knots at quantiles; its parameters are the slopes between knots. A penalty on the
+changes of slope keeps it smooth (Eilers and Marx, Statistical Science 11, 1996), slopes of one sign make it monotone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import lsq_linear
+from scipy.special import expit
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+
+_INNER_KNOTS = 4
+"""Inner knots from the quantiles of each set, at most."""
+_SAMPLES_A_KNOT = 25
+_STEPS = 25
+"""Newton steps at most; five are usual."""
+_LARGEST_LOGIT = 30.0
+
+
+@dataclass(frozen=True, repr=False)
+class CurveBasis(ShortRepr):
+    """The curves of K covariates.
+
+    Attributes:
+        mean, spread: float64 (K,), which standardize the covariates.
+        knots: of each covariate, standardized, ascending; fewer than two where it is constant and has no curve.
+    """
+
+    mean: FloatArray
+    spread: FloatArray
+    knots: tuple[FloatArray, ...]
+
+    @classmethod
+    def of_samples(cls, covariates: FloatArray, in_b: BoolArray) -> CurveBasis:
+        """Place the knots so that both sets have them where their samples are.
+
+        Args:
+            covariates: (N, K), N > 0.
+            in_b: (N,), which samples are B's.
+        """
+        mean, spread = covariates.mean(axis=0), covariates.std(axis=0)
+        # Of a column that repeats one number, rounding leaves a spread.
+        spread = np.where(spread > 1e-9 * (1 + np.abs(mean)), spread, 0.0)
+        standard = (covariates - mean) / np.where(spread > 0, spread, np.inf)
+        knots = []
+        for column in standard.T:
+            found = [column.min(), column.max()]
+            for own in (column[~in_b], column[in_b]):
+                inner = min(_INNER_KNOTS, len(own) // _SAMPLES_A_KNOT)
+                found += np.quantile(own, np.arange(1, inner + 1) / (inner + 1)).tolist() if inner else []
+            knots.append(_distinct(np.sort(found)))
+        return cls(mean, spread, tuple(knots))
+
+    @property
+    def covariate(self) -> IntArray:
+        """int64 (P,), the covariate of each column of the design."""
+        return np.repeat(np.arange(len(self.knots)), [max(0, len(knots) - 1) for knots in self.knots])
+
+    def standardize(self, covariates: FloatArray) -> FloatArray:
+        """(N, K), with mean 0 and spread 1; 0 where a covariate is constant.
+
+        Args:
+            covariates: (N, K).
+        """
+        standard = (covariates - self.mean) / np.where(self.spread > 0, self.spread, np.inf)
+        return np.asarray(standard)
+
+    def design(self, covariates: FloatArray) -> FloatArray:
+        """(N, P): how far each sample is into each interval between knots. Curves are flat beyond the outer knots.
+
+        Args:
+            covariates: (N, K).
+        """
+        parts = [
+            np.clip(column[:, None] - knots[:-1], 0, np.diff(knots))
+            for column, knots in zip(self.standardize(covariates).T, self.knots, strict=True)
+        ]
+        return np.concatenate([np.empty((len(covariates), 0)), *parts], axis=1)
+
+    def roughness(self) -> FloatArray:
+        """(P, P), the quadratic form of the slopes that is the summed squared change of slope per unit of length."""
+        out = np.zeros((len(self.covariate), len(self.covariate)))
+        at = 0
+        for knots in self.knots:
+            count, length = max(0, len(knots) - 1), np.diff(knots)
+            change = np.diff(np.eye(count), axis=0) if count else np.zeros((0, 0))
+            between = (length[1:] + length[:-1]) / 2
+            out[at : at + count, at : at + count] = change.T @ (change / between[:, None])
+            at += count
+        return out
+
+
+@dataclass(frozen=True, repr=False)
+class PenalizedProblem(ShortRepr):
+    """What `fit_penalized` minimizes beside the loss.
+
+    Attributes:
+        penalty: (P, P), of the quadratic form of the parameters.
+        low, high: (P,), bounds of the parameters.
+        logistic: the loss is that of logistic regression; else half the squared error.
+    """
+
+    penalty: FloatArray
+    low: FloatArray
+    high: FloatArray
+    logistic: bool
+
+
+def fit_penalized(
+    design: FloatArray, target: FloatArray, problem: PenalizedProblem, start: FloatArray | None = None
+) -> FloatArray:
+    """Fit by Newton steps, each a quadratic problem with bounds.
+
+    Args:
+        design: (N, P), N > 0.
+        target: (N,), 0 or 1 where the problem is logistic.
+        problem: penalty, bounds and loss.
+        start: (P,), parameters near the solution, which save steps; None for zeros.
+
+    Returns:
+        The parameters, (P,).
+    """
+    parameters = np.clip(np.zeros(design.shape[1]) if start is None else start, problem.low, problem.high)
+    loss = penalized_loss(design, target, parameters, problem)
+    for _ in range(_STEPS if problem.logistic else 1):
+        linear = design @ parameters
+        expected = expit(linear) if problem.logistic else linear
+        weight = expected * (1 - expected) if problem.logistic else np.ones(len(target))
+        curvature = (design * weight[:, None]).T @ design / len(target) + problem.penalty
+        slope = design.T @ (target - expected) / len(target) - problem.penalty @ parameters
+        step = bounded_minimum(curvature, curvature @ parameters + slope, problem) - parameters
+        size, previous = 1.0, loss
+        while (loss := penalized_loss(design, target, parameters + size * step, problem)) > previous and size > 1e-6:
+            size /= 2
+        if loss > previous:
+            return parameters
+        parameters = parameters + size * step
+        if previous - loss < 1e-9:
+            break
+    return parameters
+
+
+def penalized_loss(
+    design: FloatArray, target: FloatArray, parameters: FloatArray, problem: PenalizedProblem
+) -> float:
+    """The mean loss and the penalty.
+
+    Args:
+        design, target, problem: see `fit_penalized`.
+        parameters: (P,).
+    """
+    linear = design @ parameters
+    if problem.logistic:
+        linear = np.clip(linear, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+        loss = float((np.logaddexp(0, linear) - target * linear).mean())
+    else:
+        loss = float(((target - linear) ** 2).mean() / 2)
+    return loss + float(parameters @ problem.penalty @ parameters) / 2
+
+
+def bounded_minimum(curvature: FloatArray, linear: FloatArray, problem: PenalizedProblem) -> FloatArray:
+    """Where x' curvature x / 2 - linear' x is least within the bounds.
+
+    Args:
+        curvature: (P, P), positive definite.
+        linear: (P,).
+        problem: whose bounds hold.
+    """
+    if np.isinf(problem.low).all() and np.isinf(problem.high).all():
+        return np.asarray(np.linalg.solve(curvature, linear))
+    factor = np.linalg.cholesky(curvature)
+    fitted = lsq_linear(factor.T, np.linalg.solve(factor, linear), (problem.low, problem.high), method="bvls")
+    return np.clip(fitted.x, problem.low, problem.high)
+
+
+def _distinct(knots: FloatArray) -> FloatArray:
+    """The knots that are a hundredth of the spread or more above the one before, the outer ones always."""
+    if len(knots) < 2 or knots[-1] - knots[0] <= 0:
+        return knots[:1]
+    kept = [knots[0]]
+    for knot in knots[1:-1]:
+        if min(knot - kept[-1], knots[-1] - knot) >= 0.01:
+            kept.append(knot)
+    return np.array([*kept, knots[-1]])

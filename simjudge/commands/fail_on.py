@@ -37,9 +37,8 @@ def gap_limit(given: str | None, settings: CertaintySettings | None = None) -> G
 
     if given is None:
         return None
-    if settings is not None and (settings.permutations == 0 or not settings.bootstrap):
-        raise UsageError(f"--fail-on {given}: needs permutations and bootstrap draws; leave out --permutations 0 and "
-                         "--bootstrap 0")  # fmt: skip
+    if settings is not None and not settings.draws:
+        raise UsageError(f"--fail-on {given}: needs bootstrap draws; leave out --draws 0")
     return GapLimit.parse(given)
 
 

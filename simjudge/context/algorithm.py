@@ -60,10 +60,13 @@ class JoinedPair(NamedTuple):
     Attributes:
         comparisons: at each threshold.
         drawn: what draws give for the joined rows, or adjusted W1 alone, at each threshold; none where there is neither.
+        balance: (K,), the mean of the standardized differences over the compared contexts of A, at the lowest
+            threshold; NaN where a covariate is constant. None where not wanted.
     """
 
     comparisons: list[ClassComparison]
     drawn: list[DrawnRows]
+    balance: FloatArray | None
 
 
 def compare_class(
@@ -97,7 +100,7 @@ def compare_pairs(
         The results, pair by pair.
     """
     return [
-        JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.drawn)
+        JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.drawn, whole.balance)
         for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
     ]
 
@@ -169,6 +172,7 @@ class _Whole:
         self._batch = np.zeros((count, len(thetas), 2), np.int64)
         self._match, self._similarity = np.full(count, -1, np.int64), np.zeros(count)
         self._overlap = np.zeros(len(pair.performance), np.uint8)
+        self._balance = np.empty((count, 0 if pair.covariates is None else pair.covariates.shape[1]))
         self._joined = 0
         self.drawn = [] if pair.drawn is None else [DrawnRows.zeros(len(rows), pair.draws) for _ in thetas]
 
@@ -186,10 +190,20 @@ class _Whole:
         self._batch[sample] = part.batch[row]
         self._match[sample], self._similarity[sample] = part.match[row], part.match_similarity[row]
         np.maximum(self._overlap, part.overlap, out=self._overlap)
+        if part.balance is not None:
+            self._balance[sample] = part.balance[row]
         joined = slice(self._joined, self._joined + len(rows))
         self._joined = joined.stop
         for total, sums in zip(self.drawn, part.drawn, strict=True):
             total.add(joined, sums)
+
+    @property
+    def balance(self) -> FloatArray | None:
+        """See `JoinedPair`."""
+        if self._pair.covariates is None:
+            return None
+        compared = self._balance[~np.isnan(self._w1[:, 0])]
+        return compared.mean(0) if len(compared) else np.full(compared.shape[1], np.nan)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
         """The comparison at one threshold.

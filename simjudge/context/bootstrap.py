@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from simjudge.context.bootstrap_loops import add_drawn
 from simjudge.context.distinct import Members
+from simjudge.context.performance_model import PerformanceModel
 from simjudge.context.similarity_join import Neighbours
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -49,14 +50,6 @@ class UnitNumbers(ShortRepr):
         """Those of A's samples, then of B's."""
         unit = np.concatenate([a.unit, b.unit])
         return cls(unit, None if a.block is None or b.block is None else np.concatenate([a.block, b.block]))
-
-
-@dataclass(frozen=True, repr=False)
-class Expectation(ShortRepr):
-    """(N,) what is expected of each sample for its size and the like: performance if found, and the share found."""
-
-    found_mean: FloatArray
-    found_share: FloatArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,6 +123,7 @@ class DrawnSamples(ShortRepr):
         unit, block: int64 (N,), see `UnitNumbers`.
         rank_of: int64 (N,), the place of each sample (A's first, then B's) in this order.
         expectation: (N, 2), `found_mean` and `found_share` of each sample, A's first.
+        adjusted: whether performance is adjusted to what is expected at each context.
     """
 
     residual: FloatArray
@@ -140,10 +134,11 @@ class DrawnSamples(ShortRepr):
     block: IntArray | None
     rank_of: IntArray
     expectation: FloatArray
+    adjusted: bool
 
     @classmethod
     def of_sets(
-        cls, performance: FloatArray, count_a: int, numbers: UnitNumbers, expected: Expectation | None
+        cls, performance: FloatArray, count_a: int, numbers: UnitNumbers, expected: PerformanceModel | None
     ) -> DrawnSamples:
         """Order the samples of both sets, A's first."""
         count = len(performance)
@@ -160,7 +155,7 @@ class DrawnSamples(ShortRepr):
         block = None if numbers.block is None else numbers.block[order]
         return cls(
             residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order], block,
-            rank_of, expectation,
+            rank_of, expectation, expected is not None,
         )  # fmt: skip
 
     @property
@@ -230,7 +225,7 @@ class DrawnRows(ShortRepr):
         arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cell)
         seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
         add_drawn(
-            near.start, near.rank, own, expected, arrays, normal, min_batch, *seen,
+            near.start, near.rank, own, expected, samples.adjusted, arrays, normal, min_batch, *seen,
             self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
         )  # fmt: skip
         self.own[rows] = np.where(np.isnan(self.w1[rows]), 0.0, own)
@@ -254,6 +249,7 @@ class Bootstrap(ShortRepr):
         chance, around, around_square, extreme: float64 (draws,), means over the contexts.
         drawn: how many of the contexts carry the draws.
         row_error: standard error of a mean over contexts where a drawn part stands for all; 0 where all carry draws.
+        largest: the largest W1 that there can be.
     """
 
     contexts: float
@@ -267,6 +263,7 @@ class Bootstrap(ShortRepr):
     extreme: FloatArray
     drawn: float
     row_error: float = 0.0
+    largest: float = 1.0
 
     @property
     def drawn_share(self) -> float:
@@ -289,12 +286,13 @@ class Bootstrap(ShortRepr):
         return float(self.weight @ self.noise)
 
     @classmethod
-    def of_batches(cls, batches: Sequence[DrawnRows], compared: int) -> Bootstrap | None:
+    def of_batches(cls, batches: Sequence[DrawnRows], compared: int, largest: float = 1.0) -> Bootstrap | None:
         """Put the batches of draws on the same rows together; None where nothing was compared or drawn.
 
         Args:
             batches: at least one.
             compared: contexts of A that are compared, whether or not they carry draws.
+            largest: the largest W1 that there can be.
         """
         kept = batches[0].own > 0
         own = batches[0].own[kept]
@@ -309,7 +307,10 @@ class Bootstrap(ShortRepr):
         weight, left = own / total, max(0.0, 1 - total / max(compared, total))
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
-        return cls(float(max(compared, total)), weight, w1, noise, square, *by_draw, drawn=total, row_error=error)
+        return cls(
+            float(max(compared, total)), weight, w1, noise, square, *by_draw, drawn=total, row_error=error,
+            largest=largest,
+        )  # fmt: skip
 
     @classmethod
     def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:
@@ -326,4 +327,6 @@ class Bootstrap(ShortRepr):
         ]
         error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
         drawn = sum(part.drawn for part in parts)
-        return cls(total, weight, *by_row, *by_draw, drawn=drawn, row_error=error)
+        return cls(
+            total, weight, *by_row, *by_draw, drawn=drawn, row_error=error, largest=max(part.largest for part in parts)
+        )

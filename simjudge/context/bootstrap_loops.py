@@ -15,18 +15,18 @@ NOISE_LACKS, CHANCE_LACKS = 1.25, 1.0
 
 
 @njit(cache=True, nogil=True)
-def fill_batch(first, last, rank, samples, expected, value, weight, share_a, share_b):
+def fill_batch(first, last, rank, samples, expected, adjusted, value, weight, share_a, share_b):
     """Values and normalized signed weights of a batch, and its distribution functions by place.
 
     `samples` is (residual, found, found_share, from_a, unit, block, cell) by rank; `expected` is (m, pi) at the
-    context. Returns how many samples are A's and B's.
+    context, to which performance is adjusted or not. Returns how many samples are A's and B's.
     """
     residual, found, found_share, from_a = samples[0], samples[1], samples[2], samples[3]
     total_a, total_b, n_a, n_b = 0.0, 0.0, 0, 0
     for k in range(first, last):
         j, i = rank[k], k - first
         if found[j]:
-            value[i] = min(max(residual[j] + expected[0], 0.0), 1.0)
+            value[i] = min(max(residual[j] + expected[0], 0.0), 1.0) if adjusted else residual[j]
             weight[i] = expected[1] / found_share[j]
         else:
             value[i] = 0.0
@@ -82,7 +82,7 @@ def shortfall(units_a, units_b):
 
 @njit(cache=True, nogil=True)
 def add_drawn(
-    start, rank, own, expected, samples, normal, min_batch, seen_unit, seen_block,
+    start, rank, own, expected, adjusted, samples, normal, min_batch, seen_unit, seen_block,
     row_w1, row_noise, row_square, chance, around, around_square, extreme,
 ):  # fmt: skip
     """Add to the sums over draws what every row gives that is compared.
@@ -91,6 +91,7 @@ def add_drawn(
         start, rank: the batches, see `similarity_join.Neighbours`, in order of `samples`.
         own: float64 (R,), how often each row counts; 0 for those that do not.
         expected: float64 (R, 2), what was expected at the row's context.
+        adjusted: whether performance is adjusted to it.
         samples: see `fill_batch`.
         normal: float32 (cells, draws), a normal number for each cell and draw.
         min_batch: smallest batch, in both sets, that is compared.
@@ -114,7 +115,7 @@ def add_drawn(
         first, last = start[r], start[r + 1]
         if own[r] == 0 or last - first < 2:
             continue
-        n_a, n_b = fill_batch(first, last, rank, samples, expected[r], value, weight, share_a, share_b)
+        n_a, n_b = fill_batch(first, last, rank, samples, expected[r], adjusted, value, weight, share_a, share_b)
         if n_a < min_batch or n_b < min_batch or n_a == 0 or n_b == 0:
             continue
         units_a = min(

@@ -155,7 +155,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
     if evidence.mean_w1 is None or boot is None:
         return sure
-    gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight)
+    gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())
     return replace(
@@ -165,7 +165,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         noise_q95=float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
         gap=gap.mean,
         gap_low=max(0.0, gap.mean - error),
-        gap_high=min(1.0, gap.mean + error),
+        gap_high=min(boot.largest, gap.mean + error),
         gap_share=gap.share,
         gap_size=gap.size,
         detectable_gap=gap_behind(needed, boot.noise, boot.weight),
@@ -178,13 +178,16 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 
 
 def gap_error(boot: Bootstrap, units: int) -> float:
-    """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates.
+    """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
+    spread = math.hypot(float(gap_draws(boot).std()), boot.row_error)
+    return spread * float(student.ppf(0.975, max(1, units - 1)))
+
+
+def gap_draws(boot: Bootstrap) -> FloatArray:
+    """(draws,) the gap that each draw estimates: their spread is that of the gap, their place is not.
 
     A draw of D + D* holds the noise twice, once in D: its moments are taken with sqrt(2) times the noise.
     """
-    curve = GapCurve.of_contexts(boot.noise * math.sqrt(2), boot.weight)
+    curve = GapCurve.of_contexts(boot.noise * math.sqrt(2), boot.weight, boot.largest)
     above = boot.around - math.sqrt(2) * boot.mean_noise
-    drawn = curve.gaps(above, boot.around_square - 2 * float(boot.weight @ boot.square))
-    spread = math.hypot(float(drawn.std()), boot.row_error)
-    return spread * float(student.ppf(0.975, max(1, units - 1)))
-
+    return curve.gaps(above, boot.around_square - 2 * float(boot.weight @ boot.square))

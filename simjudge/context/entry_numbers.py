@@ -66,8 +66,8 @@ class EntryNumbers:
     adjusted_w1: float | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
-    permutations: int = 0
-    bootstrap: int = 0
+    draws: int = 0
+    drawn_share: float | None = None
     units_a: int = 0
     units_b: int = 0
     margin: float = MARGIN

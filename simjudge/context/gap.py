@@ -43,13 +43,18 @@ def expected_w1(gap: float, noise: FloatArray) -> FloatArray:
     return np.asarray(np.where(spread > 0, folded, gap))
 
 
-def estimate_gap(w1: FloatArray, noise: FloatArray, square: FloatArray, weight: FloatArray) -> Gap:
-    """Estimate the gap of (C,) contexts from their W1, and from the mean of W* and of its square over the draws."""
+def estimate_gap(
+    w1: FloatArray, noise: FloatArray, square: FloatArray, weight: FloatArray, largest: float = 1.0
+) -> Gap:
+    """Estimate the gap of (C,) contexts from their W1, and from the mean of W* and of its square over the draws.
+
+    No gap is above `largest`.
+    """
     weight = weight / weight.sum()
     above, above_square = float(weight @ (w1 - noise)), float(weight @ (w1 * w1 - square))
     if not above_square > 0:
         return Gap(0.0, 0.0, 0.0)
-    low, high = min(math.sqrt(above_square), 1.0), 1.0
+    low, high = min(math.sqrt(above_square), largest), largest
     for _ in range(_STEPS):
         size = (low + high) / 2
         # With the size grows what the square is of the mean.
@@ -64,7 +69,7 @@ def gap_behind(w1: float, noise: FloatArray, weight: FloatArray, share: float = 
     """The mean gap from which this mean W1 is expected, if it sits in this share of the contexts; 0 below the noise."""
     weight = weight / weight.sum()
     chance = float(weight @ noise)
-    low, high = 0.0, max(1.0, w1)
+    low, high = 0.0, w1 / share
     if w1 <= chance:
         return 0.0
     for _ in range(_STEPS):
@@ -89,9 +94,9 @@ class GapCurve(ShortRepr):
     ratio: FloatArray
 
     @classmethod
-    def of_contexts(cls, noise: FloatArray, weight: FloatArray) -> GapCurve:
-        """The table of (C,) contexts with this noise."""
-        size = np.geomspace(1e-4, 1.0, _TABLE)
+    def of_contexts(cls, noise: FloatArray, weight: FloatArray, largest: float) -> GapCurve:
+        """The table of (C,) contexts with this noise; no gap is above `largest`."""
+        size = np.geomspace(1e-4 * largest, largest, _TABLE)
         above = [float(weight @ (expected_w1(gap, noise) - noise)) for gap in size.tolist()]
         return cls(size, np.minimum.accumulate(np.array(above) / size**2))
 
@@ -99,5 +104,5 @@ class GapCurve(ShortRepr):
         """(D,) the mean gaps of draws whose mean W1 and mean square are (D,) this much above those of the noise."""
         positive = np.maximum(above_square, 1e-300)
         size = np.interp(-above / positive, -self.ratio, self.size)
-        size = np.clip(np.maximum(size, np.sqrt(positive)), 1e-12, 1.0)
+        size = np.clip(np.maximum(size, np.sqrt(positive)), 0.0, self.size[-1])
         return np.asarray(np.where(above_square > 0, above_square / size, 0.0))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
+from simjudge.context.balance import standardized_differences
 from simjudge.context.bootstrap import DrawnRows
 from simjudge.context.context_tree import ContextTree
 from simjudge.context.pool import PooledPair
@@ -75,6 +76,7 @@ class PairPart(ShortRepr):
             of A holds the sample.
         match: int64 (R,), the most similar sample of B, -1 where none is similar.
         match_similarity: (R,), its similarity.
+        balance: (R, K), see `balance.standardized_differences`, at the lowest threshold; None where not wanted.
         drawn: what draws give, or W1 of adjusted performance alone, at each threshold; none where there is neither.
     """
 
@@ -84,6 +86,7 @@ class PairPart(ShortRepr):
     overlap: npt.NDArray[np.uint8]
     match: IntArray
     match_similarity: FloatArray
+    balance: FloatArray | None
     drawn: list[DrawnRows]
 
     @classmethod
@@ -92,6 +95,7 @@ class PairPart(ShortRepr):
         return cls(
             np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
             np.zeros(len(pair.performance), np.uint8), np.empty(rows, np.int64), np.empty(rows),
+            None if pair.covariates is None else np.empty((rows, pair.covariates.shape[1])),
             [] if pair.drawn is None else [DrawnRows.zeros(rows, pair.draws) for _ in range(thetas)],
         )  # fmt: skip
 
@@ -141,6 +145,8 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     compared = np.where(pair.of_a(near.row), (~np.isnan(out[0])).sum(1), 0).astype(np.uint8)
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
+    if part.balance is not None and pair.covariates is not None and pair.spread is not None:
+        part.balance[rows] = standardized_differences(near, pair.covariates, ~pair.from_a, pair.spread)
     if pair.drawn is None or pair.cells is None:
         return
     members, near = pair.samples.take(near.row), block.neighbours(pair.drawn_ranks)

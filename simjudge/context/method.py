@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from simjudge.core.errors import UsageError
 
-MOST_TRIES = 100_000
-"""Permutations, and bootstrap draws, at most: more would not fit memory."""
+MOST_DRAWS = 100_000
+"""Bootstrap draws at most."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.bootstrap import NO_DRAWS, DrawnSamples, Expectation, NormalArray, Normals, UnitNumbers
+from simjudge.context.balance import covariate_spread
+from simjudge.context.bootstrap import NO_DRAWS, DrawnSamples, NormalArray, Normals, UnitNumbers
 from simjudge.context.context_tree import ContextTree
 from simjudge.context.distinct import Members, group_identical
 from simjudge.context.patches import Contexts
+from simjudge.context.performance_model import PerformanceModel
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
@@ -38,6 +40,7 @@ class ClassPair(ShortRepr):
         b: the predicting set (usually simulated).
         normals: a batch of draws; None for none.
         expected: what is expected of the samples of A, then of B, where unlike objects are adjusted for.
+        covariates: float64 (N, K) of the samples of A, then of B, whose balance within batches is wanted.
         swapped: the contexts of A are those of the first pair's B, and those of B are those of its A. See
             `simjudge.context.algorithm.compare_pairs`.
     """
@@ -45,7 +48,8 @@ class ClassPair(ShortRepr):
     a: Samples
     b: Samples
     normals: Normals | None = None
-    expected: Expectation | None = None
+    expected: PerformanceModel | None = None
+    covariates: FloatArray | None = None
     swapped: bool = False
 
     @property
@@ -99,6 +103,8 @@ class PooledPair(ShortRepr):
         drawn: the samples as draws take them; None where there are neither draws nor an adjustment.
         drawn_ranks: as `ranks`, by place in the order of `drawn`.
         cells: the row of the normal numbers that each sample takes, and the numbers, see `DrawnSamples.cells`.
+        covariates: by place in order of performance; None where no balance is wanted.
+        spread: (K,), see `balance.covariate_spread`.
     """
 
     samples: Members
@@ -111,6 +117,8 @@ class PooledPair(ShortRepr):
     drawn: DrawnSamples | None
     drawn_ranks: Members
     cells: tuple[IntArray, NormalArray] | None
+    covariates: FloatArray | None = None
+    spread: FloatArray | None = None
 
     @classmethod
     def of_pair(cls, pair: ClassPair, contexts: ContextPool) -> PooledPair:
@@ -131,9 +139,12 @@ class PooledPair(ShortRepr):
             drawn = DrawnSamples.of_sets(performance, count_a, pair.numbers, pair.expected)
             drawn_ranks = Members(samples.start, drawn.rank_of[samples.item].astype(np.int32))
             cells = drawn.cells(NO_DRAWS if pair.normals is None else pair.normals)
+        from_a = order < count_a
+        covariates = None if pair.covariates is None else pair.covariates[order]
         return cls(
-            samples, ranks, count_a, rank_of, performance[order], order < count_a, matches, drawn, drawn_ranks, cells
-        )
+            samples, ranks, count_a, rank_of, performance[order], from_a, matches, drawn, drawn_ranks, cells,
+            covariates, None if covariates is None else covariate_spread(covariates, ~from_a),
+        )  # fmt: skip
 
     @property
     def draws(self) -> int:

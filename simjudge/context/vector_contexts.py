@@ -1,7 +1,7 @@
 """Algorithm 1 where a context is a point instead of a patch: a stretch of a course, by its curvature and speed.
 
 Two points are similar where no coordinate differs by more than its tolerance. Everything after that is the method's:
-A_c, B_c, W1, overlap, relabelling and reweighting of sampling units.
+A_c, B_c, W1, overlap, and draws over sampling units.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from simjudge.context.algorithm import ClassComparison
+from simjudge.context.bootstrap import Bootstrap, DrawnRows, DrawnSamples, Normals, UnitNumbers
 from simjudge.context.distinct import Members
-from simjudge.context.resampling import PooledSamples, ResampledW1, Resamples
 from simjudge.context.similarity_join import Neighbours
 from simjudge.context.wasserstein import compare_rows, mark_overlap
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
@@ -30,31 +30,29 @@ class PointSamples(ShortRepr):
     Attributes:
         context: float64 (N, D), in units of the tolerances, finite.
         performance: float64 (N, M), finite.
-        unit: int64 (N,), the sampling unit of each, from 0 on.
-        unit_count: how many there are.
+        unit: int64 (N,), the sampling unit of each, numbered over both sets.
     """
 
     context: FloatArray
     performance: FloatArray
     unit: IntArray
-    unit_count: int
 
 
 def compare_points(
-    a: PointSamples, b: PointSamples, resamples: Resamples | None = None
-) -> list[tuple[ClassComparison, ResampledW1 | None]]:
+    a: PointSamples, b: PointSamples, normals: Normals | None = None
+) -> list[tuple[ClassComparison, Bootstrap | None]]:
     """Compare two sets of contexts that are points, for each performance, on one join.
 
     Args:
         a: the predicted set (usually real).
         b: the predicting set (usually simulated).
-        resamples: relabellings and reweightings of the units (A's first, then B's) to try; None for none.
+        normals: the draws; None for none.
 
     Returns:
-        For each performance the comparison, and W1 under the resamples.
+        For each performance the comparison, and what the draws give.
     """
     start, near, distance = _join(np.concatenate([a.context, b.context]))
-    return [_compare_one(a, b, metric, (start, near, distance), resamples) for metric in range(a.performance.shape[1])]
+    return [_compare_one(a, b, metric, (start, near, distance), normals) for metric in range(a.performance.shape[1])]
 
 
 def _join(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -73,8 +71,8 @@ def _join(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
 
 def _compare_one(
     a: PointSamples, b: PointSamples, metric: int, joined: tuple[IntArray, IntArray, FloatArray],
-    resamples: Resamples | None,
-) -> tuple[ClassComparison, ResampledW1 | None]:  # fmt: skip
+    normals: Normals | None,
+) -> tuple[ClassComparison, Bootstrap | None]:  # fmt: skip
     start, near, distance = joined
     count_a, count = len(a.context), len(a.context) + len(b.context)
     performance = np.concatenate([a.performance[:, metric], b.performance[:, metric]])
@@ -100,14 +98,13 @@ def _compare_one(
         difference=difference[:count_a, 0], batch=batch[:count_a, 0], overlap_a=held[:count_a],
         overlap_b=held[count_a:], match=match, match_similarity=similarity,
     )  # fmt: skip
-    if resamples is None:
+    if normals is None:
         return comparison, None
-    units = np.concatenate([a.unit, b.unit + a.unit_count])
-    chosen = resamples.within(units)
-    total = ResampledW1.zeros(chosen)
-    rows = Members(np.arange(count + 1, dtype=np.int64), units)
-    total.add_block(block, rows, PooledSamples(units[order], performance[order], a.unit_count), chosen, 1)
-    return comparison, total
+    samples = DrawnSamples.of_sets(performance, count_a, UnitNumbers(np.concatenate([a.unit, b.unit])), None)
+    rows = Members(np.arange(count + 1, dtype=np.int64), np.arange(count, dtype=np.int32))
+    drawn = DrawnRows.zeros(count, normals.count)
+    drawn.add_block(block, slice(0, count), rows, samples, count_a, 1, samples.cells(normals))
+    return comparison, Bootstrap.of_batches([drawn], int(comparison.compared.sum()), float(np.ptp(performance)) or 1.0)
 
 
 def _matches(count_a: int, row: IntArray, near: IntArray, distance: FloatArray) -> tuple[IntArray, FloatArray]:

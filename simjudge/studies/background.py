@@ -77,7 +77,7 @@ def compare_backward(
     Args:
         job: what to compare.
         advance: receives (contexts done, contexts in all).
-        deadline: `time.monotonic` after which no more permutations and bootstrap draws begin.
+        deadline: `time.monotonic` after which no more draws begin.
 
     Raises:
         SimjudgeError: the sets cannot be compared.

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.method import MOST_TRIES, PRESETS, Method, patch_size, patch_text
+from simjudge.context.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
 from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
@@ -252,13 +252,19 @@ class UnitSettings(MethodSettings):
     Attributes:
         block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
             each set.
-        seed: of permutations and draws.
+        unit: what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets.
+        seed: of the draws.
     """
 
     block: float | None = setting(
         None, "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
         " for none; auto, as by default: estimated from each set.", form=_BLOCK,
     )  # fmt: skip
+    unit: str | None = setting(
+        None,
+        "Sampling unit: frame, photograph, block (of time), track or instance. Not given: found from the sets.",
+        choices=("frame", "photograph", "block", "track", "instance"),
+    )
     seed: int = setting(0, "Seed of the resampling.", low=0)
 
 
@@ -268,20 +274,13 @@ class CertaintySettings(UnitSettings):
 
     Attributes:
         margin: difference of performance from which a gap matters.
-        bootstrap: draws with replacement for the interval; 0 for no interval.
-        permutations: relabellings for floor and p; None for as many as the number of classes needs, 0 for neither.
+        draws: of the bootstrap over sampling units; 0 for no certainty.
     """
 
     margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1)
-    bootstrap: int = setting(
-        1000, "Bootstrap draws of frames for the 95 % interval; 0 for no interval.", low=0, high=MOST_TRIES
+    draws: int = setting(
+        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
     )
-    permutations: int | None = setting(
-        None,
-        "Permutations of frames for floor and p; 0 for neither. Not given: 1000, or 100 for each class where that is "
-        "more. Too few for the number of classes are raised.",
-        low=0, high=MOST_TRIES,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,7 +311,7 @@ class PlanSettings(PairSettings, UnitSettings):
     """
 
     gap: float = setting(MARGIN, "Gap to be shown: a difference of performance.", low=0.001, high=1)
-    deals: int = setting(400, "Simulated comparisons for each size of gap.", low=50, high=MOST_TRIES)
+    deals: int = setting(400, "Simulated comparisons for each size of gap.", low=50, high=MOST_DRAWS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,13 +127,13 @@ def compare_sets(
     with progress("comparing contexts") as advance:
         result = compare_pair(*sets, settings, advance=advance, run=run)
     losses.extend(result.losses)
-    for judged, drawn in zip((result.a, result.b), result.drawn, strict=True):
+    for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
     _log_method(result, settings, log)
     inputs: dict[str, Any] = {
         key: side.describe(judged.frames, false_positives(judged)) | describe_units(drawn)
-        for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.drawn, strict=True)
+        for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }
     inputs["model"] = describe_model(settings)
     parameters = comparison_parameters(settings, result.numbers.overall, result.painted)
@@ -243,7 +243,7 @@ def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) ->
 
 
 def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None:
-    """Tell what patches were painted from, whether they are too small, and where more permutations were run."""
+    """Tell what patches were painted from, and whether they are too small."""
     for note in (result.painted.note, performance_note((result.a.frames, result.b.frames))):
         if note:
             log(note)
@@ -251,11 +251,6 @@ def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None
     boxes = {f"{which} ({frames.name})": frames.objects.box for which, frames in sets}
     if small := small_patch_note(boxes, settings.method.patch):
         log(f"note: {small}")
-    if settings.permutations and result.overall.permutations > settings.permutations:
-        log(
-            f"note: {result.overall.permutations} permutations in place of {settings.permutations}: with fewer, no "
-            f"difference in one of {len(result.classes)} classes could be called a gap"
-        )
 
 
 def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:

@@ -12,7 +12,6 @@ from simjudge.core.stamps import NO_STAMP
 from simjudge.results.arrow_columns import number_column, text_column
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import PairResult
-from simjudge.studies.sampling_units import SamplingUnits
 
 EDGES = ("x0", "y0", "x1", "y1")
 
@@ -30,8 +29,8 @@ def context_table(result: PairResult) -> pa.Table:
     columns = {
         name: pa.concat_arrays([left, right])
         for (name, left), right in zip(
-            _set_columns("a", result.a, result.drawn[0]).items(),
-            _set_columns("b", result.b, result.drawn[1]).values(),
+            _set_columns("a", result.a, result.units.unit[0]).items(),
+            _set_columns("b", result.b, result.units.unit[1]).values(),
             strict=True,
         )
     }
@@ -60,7 +59,7 @@ def context_table(result: PairResult) -> pa.Table:
     return pa.table(columns)
 
 
-def _set_columns(side: str, judged_set: JudgedSet, drawn: SamplingUnits) -> dict[str, pa.Array]:
+def _set_columns(side: str, judged_set: JudgedSet, unit: IntArray) -> dict[str, pa.Array]:
     frames, objects = judged_set.frames, judged_set.frames.objects
     count = len(objects)
     size, stamp = frames.size[objects.frame], frames.stamp[objects.frame]
@@ -71,7 +70,7 @@ def _set_columns(side: str, judged_set: JudgedSet, drawn: SamplingUnits) -> dict
         "set": text_column([side] * count),
         "frame": names.take(number_column(objects.frame)),
         "object": number_column(_number_in_frame(frames)),
-        "unit": number_column(drawn.of_frame[objects.frame]),
+        "unit": number_column(unit),
         "stamp": number_column(stamp, mask=stamp == NO_STAMP),
         "width": number_column(size[:, 0]),
         "height": number_column(size[:, 1]),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, object_contexts
 from simjudge.context.pool import Samples
@@ -108,23 +109,14 @@ def require_labels(frames: FrameSet) -> None:
         raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
 
 
-def class_samples(
-    judged_set: JudgedSet, class_id: int, method: Method, contexts: Contexts | None = None
-) -> Samples:
-    """Cut the contexts of one class out of a set.
+def class_contexts(judged_set: JudgedSet, rows: IntArray, method: Method) -> Contexts:
+    """The contexts of some objects of a set."""
+    own = judged_set.contexts
+    return object_contexts(judged_set.frames, method, rows) if own is None else own.take(rows)
 
-    Args:
-        judged_set: the set with the performance of its objects.
-        class_id: of the anchors.
-        method: patch size, mask and planes.
-        contexts: of the class, where they have been cut out.
 
-    Returns:
-        One sample for each object of the class, in the order of the objects.
-    """
-    rows, frames = judged_set.rows(class_id), judged_set.frames
-    performance = judged_set.assignment.performance[rows]
-    if contexts is None:
-        own = judged_set.contexts
-        contexts = object_contexts(frames, method, rows) if own is None else own.take(rows)
-    return Samples(contexts, performance, frames.objects.frame[rows], len(frames))
+def class_samples(judged_set: JudgedSet, class_id: int, method: Method) -> Samples:
+    """One sample for each object of a class, each frame a unit."""
+    rows = judged_set.rows(class_id)
+    frame = UnitNumbers(judged_set.frames.objects.frame[rows])
+    return Samples(class_contexts(judged_set, rows, method), judged_set.assignment.performance[rows], frame)

@@ -55,7 +55,7 @@ def compare_many_sets(
 ) -> ManySetsResult:
     """Compare many sets for many nets: how well does each set predict each other one?
 
-    The numbers of each pair and net are those of `simjudge.compare` with as many permutations. Beside them stand p
+    The numbers of each pair and net are those of `simjudge.compare` with as many draws. Beside them stand p
     values and verdicts that are corrected for the number of comparisons of the study.
 
     Args:
@@ -169,7 +169,7 @@ def _compare_pair_of_sets(
         study.painted[names] = painted
         method = replace(study.settings.method, paint_masks=painted.use_masks)
         units = comparison_units(a, b, study.settings, paired=names in study.twins)
-        comparison = SetComparison((a, b), units, method, paired=names in study.twins)
+        comparison = SetComparison((a, b), units, method, adjusts=study.settings.preset != "cpd")
         key = hash_value([_objects_digest(side.frames) for side in sides[each.net]])
         groups.setdefault(key, []).append((each, comparison))
     study.losses.extend(lost)
@@ -180,9 +180,9 @@ def _compare_pair_of_sets(
             ScheduledComparison(comparison, comparison.schedule(study.settings), swapped=each.a != begin)
             for each, comparison in group
         ]
-        for (each, comparison), (by_theta, resampled) in zip(group, compare_together(scheduled), strict=True):
-            classes, overall = comparison.certainty(by_theta[0], resampled, 0, study.settings.margin)
-            found[each] = _numbers(comparison, by_theta[0], classes, overall)
+        for (each, comparison), (by_theta, drawn) in zip(group, compare_together(scheduled), strict=True):
+            classes, overall = comparison.certainty(by_theta[0], drawn, 0, study.settings.margin)
+            found[each] = _numbers(comparison, by_theta[0], classes, overall, paired=names in study.twins)
     return found
 
 
@@ -193,7 +193,7 @@ def _objects_digest(frames: FrameSet) -> str:
     return hash_value([list(frames.frame_name), frames.size, *of_objects])
 
 
-def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any) -> ComparisonNumbers:
+def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any, *, paired: bool) -> ComparisonNumbers:
     a, b = comparison.sets
     by_class = {
         str(k): entry_numbers([one], classes[k], side_numbers("a", a, k), side_numbers("b", b, k))
@@ -201,7 +201,7 @@ def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any) 
     }
     together = entry_numbers(list(found.values()), overall, side_numbers("a", a, None), side_numbers("b", b, None))
     numbers = ComparisonNumbers(by_class, together)
-    return add_pointwise(a, b, numbers) if comparison.paired else numbers
+    return add_pointwise(a, b, numbers) if paired else numbers
 
 
 def _content(

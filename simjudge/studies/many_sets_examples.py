@@ -58,7 +58,7 @@ class ExampleComparison:
         result = compare_judged(sides, painted_sets(*sides, settings), settings, losses)
         inputs: dict[str, Any] = {
             key: study.inputs[name, self.net].describe(judged.frames, false_positives(judged)) | describe_units(drawn)
-            for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.drawn, strict=True)
+            for key, name, judged, drawn in zip(("a", "b"), (self.a, self.b), sides, result.units.sides, strict=True)
         }
         inputs["model"] = None
         parameters = comparison_parameters(settings, result.numbers.overall, result.painted)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.sample_size import permutation_count
+from simjudge.context.method import MOST_DRAWS
 from simjudge.core.arrays import IntArray
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
@@ -27,6 +27,9 @@ from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.semantic_inputs import with_pixels_judged
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 
+DRAWS_A_TEST = 100
+"""Draws for each test of a family: the smallest p, corrected for their number, is then 0.01."""
+
 
 @dataclass
 class JudgedSets:
@@ -35,7 +38,7 @@ class JudgedSets:
     Attributes:
         inputs: by set and net.
         judged: by set and net: the frames that are labelled and predicted.
-        settings: of the comparisons, with the permutations of the whole study.
+        settings: of the comparisons, with the draws of the whole study.
         twins: pairs of sets whose frames of one name or stamp show the same.
         losses: what was left out, once for each set and net, and once for each pair of twins.
         painted: what patches were painted from, by pair of sets.
@@ -66,7 +69,7 @@ def read_judged_sets(
         log: receives what a person should know.
 
     Returns:
-        The sets, and as many permutations as the number of comparisons asks for.
+        The sets, and as many draws as the number of comparisons asks for.
 
     Raises:
         SimjudgeError: a set cannot be read, or holds no predictions.
@@ -83,11 +86,10 @@ def read_judged_sets(
         judged = _judge_objects(inputs, settings, losses, log)
     _note_differences(judged, log)
     tests = len(wanted) * max(1, len({k for each in judged.values() for k in each.frames.objects.class_id.tolist()}))
-    count = permutation_count(settings.permutations, tests)
-    if settings.permutations and count > settings.permutations:
-        log(f"note: {count} permutations in place of {settings.permutations}: with fewer, none of {tests} tests could "
-            "show a gap")  # fmt: skip
-    return JudgedSets(inputs, judged, replace(settings, permutations=count), twins, losses, {})
+    count = min(MOST_DRAWS, max(settings.draws, DRAWS_A_TEST * tests)) if settings.draws else 0
+    if count > settings.draws:
+        log(f"note: {count:,} draws in place of {settings.draws:,}: {tests} tests ask for small p values")
+    return JudgedSets(inputs, judged, replace(settings, draws=count), twins, losses, {})
 
 
 def _judge_pixels(

@@ -25,10 +25,11 @@ from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
-from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.semantic_inputs import shared_classes
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
+from simjudge.studies.unlike_objects import ClassBalance
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,8 +52,8 @@ class PairResult:
         overall: certainty over all classes together.
         numbers: of each class and of all together.
         losses: frames that could not take part.
-        units: how many things of each set were drawn independently: frames, photographs or blocks of time.
-        drawn: what they are.
+        units: what was drawn independently.
+        balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
         method: what a context is.
     """
@@ -63,8 +64,8 @@ class PairResult:
     overall: Certainty
     numbers: ComparisonNumbers
     losses: Losses
-    units: tuple[int, int]
-    drawn: tuple[SamplingUnits, SamplingUnits]
+    units: SampleUnits
+    balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
 
@@ -88,8 +89,8 @@ def compare_pair(
             from, and which classes count, is settled before.
         precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
-        deadline: `time.monotonic` after which no more permutations and bootstrap draws begin; `Certainty` says how many
-            were made. None for as long as it takes.
+        deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
+            long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
     """
     losses = Losses()
@@ -125,10 +126,10 @@ def compare_judged(
     a, b = sets
     units = comparison_units(a, b, settings, paired=settings.paired)
     method = replace(settings.method, paint_masks=painted.use_masks)
-    comparison = SetComparison((a, b), units, method, paired=settings.paired)
+    comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
     schedule = comparison.schedule(settings, deadline)
-    (classes,), resampled = comparison.compare(schedule, advance=advance, run=run)
-    each, overall = comparison.certainty(classes, resampled, 0, settings.margin)
+    (classes,), drawn = comparison.compare(schedule, advance=advance, run=run)
+    each, overall = comparison.certainty(classes, drawn, 0, settings.margin)
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
     if precision:
@@ -139,8 +140,9 @@ def compare_judged(
         numbers = replace(numbers, confusion=table)
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
-    return PairResult(a, b, results, overall, numbers, losses, (units[0].count, units[1].count), units, painted,
-                      comparison.method)  # fmt: skip
+    return PairResult(
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method
+    )  # fmt: skip
 
 
 def judge_sets(

@@ -12,7 +12,7 @@ from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
-from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.unit_words import SideUnits
 from simjudge.studies.semantic_settings import SEMANTIC
 
 
@@ -89,36 +89,28 @@ def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | No
 
     Args:
         settings: of a comparison or a sweep.
-        overall: the numbers of all classes together, which say how many permutations and draws were made; None while
-            nothing is compared: what was asked for.
+        overall: the numbers of all classes together, which say how many draws were made; None while nothing is
+            compared: what was asked for.
     """
     return {
         "margin": settings.margin,
-        "bootstrap": settings.bootstrap if overall is None else overall.bootstrap,
-        "permutations": settings.permutations or 0 if overall is None else overall.permutations,
+        "draws": settings.draws if overall is None else overall.draws,
         "seed": settings.seed,
         "block": settings.block,
+        "unit": settings.unit,
     }
 
 
-def describe_units(drawn: SamplingUnits) -> dict[str, Any]:
-    """What an entry of `inputs` says of the sampling units of a set.
-
-    Args:
-        drawn: the units.
-
-    Returns:
-        "units", whether frames are "independent", and where a block length was estimated, "block_frames" and
-        "block_seconds", and "frames_needed" where the set is too short for such blocks; "matched_frames", how many are
-        drawn together to match the other set's units, where that is so; else None.
-    """
+def describe_units(side: SideUnits) -> dict[str, Any]:
+    """What an entry of `inputs` says of the sampling units of a set."""
     return {
-        "units": drawn.count,
-        "independent": drawn.independent,
-        "block_frames": None if drawn.block is None else drawn.block.frames,
-        "block_seconds": drawn.block_seconds,
-        "frames_needed": drawn.block.set_frames if drawn.block is not None and drawn.short else None,
-        "matched_frames": drawn.matched,
+        "units": side.count,
+        "unit_kind": side.kind,
+        "things": side.things,
+        "passes": side.passes,
+        "block_frames": side.block_frames,
+        "block_seconds": side.block_seconds,
+        "time_blocks": side.time_blocks,
     }
 
 

@@ -22,7 +22,7 @@ from simjudge.core.progress import Advance
 from simjudge.studies.compare_settings import CertaintySettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
 from simjudge.studies.sampling_units import SampleUnits, sample_units
-from simjudge.studies.unlike_objects import ClassBalance, class_balance
+from simjudge.studies.unlike_objects import ClassBalance, class_balance, class_covariates
 
 Comparisons = dict[int, ClassComparison]
 """What Algorithm 1 gives, by class id."""
@@ -158,14 +158,20 @@ class ScheduledComparison:
     schedule: DrawSchedule
     swapped: bool = False
 
-    def pair(self, class_id: int, first: tuple[Samples, Samples] | None, normals: Normals | None) -> ClassPair:
+    def pair(
+        self, class_id: int, first: tuple[Samples, Samples] | None, normals: Normals | None, *, balance: bool = False
+    ) -> ClassPair:
         """The samples of a class; `first` are those of the first comparison, whose contexts are taken."""
         contexts = None
         if first is not None:
             a, b = first if not self.swapped else first[::-1]
             contexts = (a.contexts, b.contexts)
-        expected = None if normals is None else self.comparison.model(class_id)
-        return ClassPair(*self.comparison.samples(class_id, contexts), normals, expected, self.swapped)
+        pair = ClassPair(*self.comparison.samples(class_id, contexts), normals, swapped=self.swapped)
+        if normals is not None:
+            return replace(pair, expected=self.comparison.model(class_id))
+        if not balance or not self.comparison.adjusts or not self.schedule.draws:
+            return pair
+        return replace(pair, covariates=class_covariates(self.comparison.sets, class_id)[0])
 
 
 def compare_together(
@@ -196,13 +202,14 @@ def compare_together(
     for class_id in ids:
         pairs = _class_pairs(scheduled, class_id)
         for number, result in enumerate(compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)):
+            if result.balance is not None:
+                each = scheduled[number].comparison
+                each.balance[class_id] = class_balance(each.sets, class_id, pairs[number], result.balance)
             for comparisons, one in zip(compared[number], result.comparisons, strict=True):
                 comparisons[class_id] = one
         done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
-    for each, by_theta in zip(scheduled, compared, strict=True):
-        _balance(each, by_theta[0], run)
     batches = [each.schedule.next_batch() for each in scheduled]
     parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in ids} for _ in scheduled]
     while any(batch is not None for batch in batches):
@@ -220,17 +227,6 @@ def compare_together(
     return [(by_theta, _collected(part, by_theta)) for by_theta, part in zip(compared, parts, strict=True)]
 
 
-def _balance(each: ScheduledComparison, comparisons: Comparisons, run: PartRunner | None) -> None:
-    """See how unlike the objects of batches are, and fit what is expected of them where they are too unlike."""
-    comparison = each.comparison
-    if not comparison.adjusts or not each.schedule.draws:
-        return
-    for class_id, one in comparisons.items():
-        if one.compared.any():
-            pair = ClassPair(*comparison.samples(class_id))
-            comparison.balance[class_id] = class_balance(comparison.sets, class_id, pair, comparison.method, run)
-
-
 def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:
     """The share of the contexts of a class that carries the draws, so that they cost at most MOST_WORK."""
     cost = sum(
@@ -246,7 +242,7 @@ def _class_pairs(
     pairs: list[ClassPair] = []
     for number, each in enumerate(scheduled):
         first = (pairs[0].a, pairs[0].b) if pairs else None
-        pairs.append(each.pair(class_id, first, batches[number] if batches else None))
+        pairs.append(each.pair(class_id, first, batches[number] if batches else None, balance=batches is None))
     return pairs
 
 

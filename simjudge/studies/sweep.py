@@ -18,7 +18,7 @@ from simjudge.studies.inputs import describe_model
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import entry_numbers, judge_sets
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
-from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 
@@ -49,7 +49,7 @@ class SweptPoints:
 
     points: list[SweptPoint]
     painted: PaintedGeometry
-    drawn: tuple[SamplingUnits, SamplingUnits]
+    drawn: SampleUnits
     losses: Losses
 
 
@@ -101,7 +101,7 @@ def sweep_sets(
     with progress("sweeping") as advance:
         swept = sweep_pair(set_a, set_b, settings, advance=advance)
     losses.extend(swept.losses)
-    units_notes = (drawn.describe(f.name) for drawn, f in zip(swept.drawn, (set_a, set_b), strict=True))
+    units_notes = (drawn.describe(f.name) for drawn, f in zip(swept.drawn.sides, (set_a, set_b), strict=True))
     for note in (*(f"note: {line}" for line in units_notes if line), swept.painted.note):
         if note:
             log(note)
@@ -146,10 +146,12 @@ def sweep_pair(
         sets = (a, b)
         if settings.task == SEMANTIC and patch != method.patch:  # other patches are other samples
             sets = judge_sets(set_a, set_b, replace(settings, patch=patch), Losses())[:2]
-        at_patch = SetComparison(sets, units, replace(method, patch=patch, paint_masks=painted.use_masks))
-        by_theta, resampled = at_patch.compare(at_patch.schedule(settings), limits)
+        at_patch = SetComparison(
+            sets, units, replace(method, patch=patch, paint_masks=painted.use_masks), adjusts=settings.preset != "cpd"
+        )
+        by_theta, drawn = at_patch.compare(at_patch.schedule(settings), limits)
         for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
-            certainty, overall = at_patch.certainty(comparisons, resampled, t, settings.margin)
+            certainty, overall = at_patch.certainty(comparisons, drawn, t, settings.margin)
             points.append(
                 SweptPoint(
                     theta,

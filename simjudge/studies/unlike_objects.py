@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.algorithm import compare_pairs
 from simjudge.context.balance import UNBALANCED
-from simjudge.context.join_parts import PartRunner
-from simjudge.context.method import Method
 from simjudge.context.performance_model import PerformanceModel, fit_performance
 from simjudge.context.pool import ClassPair
+from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.sample_covariates import sample_covariates
@@ -33,14 +32,20 @@ class ClassBalance(ShortRepr):
         return max(self.differences.items(), key=lambda item: abs(item[1]), default=None)
 
 
-def class_balance(
-    sets: tuple[JudgedSet, JudgedSet], class_id: int, pair: ClassPair, method: Method, run: PartRunner | None = None
-) -> ClassBalance:
-    """Measure the balance of the batches of a class, and fit what is expected where they are unbalanced."""
+def class_covariates(sets: tuple[JudgedSet, JudgedSet], class_id: int) -> tuple[FloatArray, tuple[str, ...]]:
+    """(N, K) of the objects of a class, A's first, and the K names."""
     a, b = sets
-    covariates, names = sample_covariates(a.frames, a.rows(class_id), b.frames, b.rows(class_id))
-    [joined] = compare_pairs([replace(pair, covariates=covariates)], method, run=run)
-    differences = {name: value for name, value in zip(names, joined.balance.tolist(), strict=True) if value == value}
+    if a.contexts is not None or b.contexts is not None:  # patches of label pictures are no objects
+        return np.empty((len(a.rows(class_id)) + len(b.rows(class_id)), 0)), ()
+    return sample_covariates(a.frames, a.rows(class_id), b.frames, b.rows(class_id))
+
+
+def class_balance(
+    sets: tuple[JudgedSet, JudgedSet], class_id: int, pair: ClassPair, balance: FloatArray
+) -> ClassBalance:
+    """Name the (K,) mean differences of a class, and fit what is expected of its objects where they are unbalanced."""
+    covariates, names = class_covariates(sets, class_id)
+    differences = {name: value for name, value in zip(names, balance.tolist(), strict=True) if not math.isnan(value)}
     if all(abs(value) <= UNBALANCED for value in differences.values()):
         return ClassBalance(differences)
     performance = np.concatenate([pair.a.performance, pair.b.performance])

@@ -31,7 +31,7 @@ class NewlyCovered:
     Attributes:
         contexts: how many there are.
         mean_w1: None where none takes part.
-        certainty: floor, excess, p and verdict.
+        certainty: noise, gap, p and verdict.
     """
 
     contexts: int
@@ -82,9 +82,7 @@ def judge_newly_covered(
 def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, settings: CompareSettings) -> NewlyCovered:
     """Compare some contexts of a set with those of another one that resemble them.
 
-    The other objects of both sets are left out. They would not change W1, but they would take part where the frames of
-    both sets are dealt anew for the floor. The floor would then be that of other, more frequent contexts, which have
-    more neighbours and so a smaller W1, and a gap would be seen where there is none.
+    The other objects of both sets are left out: contexts of A that B had covered before are not asked about.
 
     Args:
         first: the set whose contexts are looked at.
@@ -100,8 +98,8 @@ def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, setti
     )
     forgo_blas()
     comparison = SetComparison((a, b), comparison_units(a, b, settings), method)
-    (classes,), resampled = comparison.compare(comparison.schedule(settings))
-    _, overall = comparison.certainty(classes, resampled, 0, settings.margin)
+    (classes,), drawn = comparison.compare(comparison.schedule(settings))
+    _, overall = comparison.certainty(classes, drawn, 0, settings.margin)
     return NewlyCovered(len(rows), reduce_comparisons(list(classes.values())).mean_w1, overall)
 
 

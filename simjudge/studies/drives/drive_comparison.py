@@ -204,7 +204,7 @@ def compare_drive_sets(
             )
     settings = _with_tolerances(settings, windows[0])
     units, drawn = _units(windows, (len(logs[0]), len(logs[1])), notes)
-    results, overall = _judge(windows, units, settings, notes, short=drawn.short)
+    results, overall = _judge(windows, units, settings, notes)
     names = tuple([log.name for log in side] for side in logs)
     return DriveComparison(
         (names[0], names[1]), course, lines, (windows[0], windows[1]), results, overall, drawn.what,
@@ -283,7 +283,7 @@ def _units(
 
 def _judge(
     windows: tuple[DriveWindows, ...], units: tuple[_Units, _Units], settings: DriveComparisonSettings,
-    notes: list[str], *, short: bool,
+    notes: list[str],
 ) -> tuple[list[MetricResult], Certainty]:  # fmt: skip
     """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
     columns = [k for k in range(len(METRICS)) if all(np.isfinite(held.performance[:, k]).all() for held in windows)]
@@ -292,24 +292,16 @@ def _judge(
         notes.append(f"{left}: left out, because some drives do not say the steering")
     margins = np.array([settings.margin(METRICS[k]) for k in columns])
     samples = [
-        PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, each.of_window, each.count)
-        for held, each in zip(windows, units, strict=True)
+        PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, each.of_window + first)
+        for held, each, first in zip(windows, units, (0, units[0].count), strict=True)
     ]
-    tried = settings.permutations or settings.bootstrap
-    resamples = (
-        draw_resamples(units[0].count, units[1].count, settings.permutations, settings.bootstrap, settings.seed)
-        if tried
-        else None
-    )
-    found = compare_points(samples[0], samples[1], resamples)
-    size = SampleSize.of_units((units[0].of_window, units[1].of_window), short=short)
-    each = [Evidence(reduce_comparisons([one]).mean_w1, sums, size) for one, sums in found]
-    pooled: ResampledW1 | None = None
-    for one in each:
-        if one.resampled is not None:
-            pooled = one.resampled if pooled is None else pooled.added(one.resampled)
+    normals = DrawSchedule(units[0].count + units[1].count, 0, settings.draws, settings.seed).next_batch()
+    found = compare_points(samples[0], samples[1], normals)
+    size = SampleSize.of_units((units[0].of_window, units[1].of_window))
+    each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size) for one, boot in found]
+    together = Bootstrap.together([boot for _, boot in found if boot is not None])
     mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1
-    sure, overall = estimate_certainty(each, Evidence(mean_w1, pooled, size), margin=1.0)
+    sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size), margin=1.0)
     return [
         MetricResult(METRICS[k], _scaled_comparison(one, float(margin)), _scaled(certainty, float(margin)))
         for k, (one, _), certainty, margin in zip(columns, found, sure, margins, strict=True)
@@ -338,6 +330,6 @@ def _scaled(certainty: Certainty, margin: float) -> Certainty:
 
     return replace(
         certainty, noise=scaled(certainty.noise), noise_q95=scaled(certainty.noise_q95),
-        gap=scaled(certainty.gap), gap_low=scaled(certainty.gap_low),
+        gap_size=scaled(certainty.gap_size), gap=scaled(certainty.gap), gap_low=scaled(certainty.gap_low),
         gap_high=scaled(certainty.gap_high), detectable_gap=scaled(certainty.detectable_gap), margin=margin,
     )  # fmt: skip

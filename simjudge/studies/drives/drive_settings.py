@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simjudge.context.method import MOST_TRIES
+from simjudge.context.method import MOST_DRAWS
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
 from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, SPEED, STEERING
@@ -24,7 +24,7 @@ class DriveComparisonSettings(Settings):
         target_speed: the speed that speed errors are from, m/s; None: the usual one at each place.
         margin_lateral, margin_heading, margin_speed, margin_steering: from where on a difference matters.
         poses: topic of poses in recordings that have several.
-        bootstrap, permutations, seed: as in `simjudge compare`.
+        draws, seed: as in `simjudge compare`.
     """
 
     course: str | None = setting(None, "Scene whose course was driven; not given: the mean line of the real drives.")
@@ -54,11 +54,11 @@ class DriveComparisonSettings(Settings):
     margin_speed: float = setting(0.1, "Speed error from which a gap matters.", unit="m/s", low=1e-9, high=100)
     margin_steering: float = setting(0.1, "Steering effort from which a gap matters.", unit="1/m", low=1e-9, high=100)
     poses: str | None = setting(None, "Topic of poses, of recordings that have several.")
-    bootstrap: int = setting(
-        1000, "Bootstrap draws of drives for the 95 % interval; 0 for no interval.", low=0, high=MOST_TRIES
-    )
-    permutations: int = setting(1000, "Permutations of drives for floor and p; 0 for neither.", low=0, high=MOST_TRIES)
-    seed: int = setting(0, "Seed of permutations and bootstrap.", low=0)
+    draws: int = setting(
+        1000, "Bootstrap draws of drives for noise, p and the interval of the gap; 0 for none of them.", low=0,
+        high=MOST_DRAWS,
+    )  # fmt: skip
+    seed: int = setting(0, "Seed of the draws.", low=0)
 
     def __post_init__(self) -> None:
         """Check the values, and that somebody says where cones stand.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simjudge.context.certainty import Certainty
+from simjudge.context.bootstrap import Bootstrap
+from simjudge.context.certainty import Certainty, gap_draws
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
@@ -19,7 +20,7 @@ from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_settings import ExplainSettings
 from simjudge.studies.explain.label_margins import LabelMargins
 from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.sampling_units import SamplingUnits
+from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 _MOVING = frozenset({LABEL_MARGINS, *RENDERED_CAUSES})
@@ -37,7 +38,7 @@ class ExcessJudge(ShortRepr):
         margins: of the labels.
         certainty: of the sets as they are, once they have been compared.
         mean_w1: of the sets as they are.
-        excess: by set of causes, the excess W1: (D,), the truth first, then under each bootstrap draw.
+        excess: by set of causes, the gap: (D,), the estimate first, then what each draw makes of it.
         frames: of A and B that were compared.
     """
 
@@ -49,17 +50,17 @@ class ExcessJudge(ShortRepr):
     mean_w1: float | None = None
     excess: dict[Causes, FloatArray] = field(default_factory=dict)
     frames: tuple[int, int] = (0, 0)
-    _units: tuple[SamplingUnits, SamplingUnits] | None = None
+    _units: SampleUnits | None = None
 
     def __call__(self, wanted: Sequence[Causes]) -> list[FloatArray]:
-        """The excess W1 with some causes undone.
+        """The gap with some causes undone.
 
         Args:
             wanted: sets of causes.
 
         Returns:
-            For each (D,): mean W1 less its floor, the truth first, then under each bootstrap draw. Draws are the same
-            for all, so that differences have the spread of pairs.
+            For each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all, so
+            that differences have the spread of pairs.
 
         Raises:
             SimjudgeError: nothing was compared, because no contexts are alike.
@@ -82,20 +83,16 @@ class ExcessJudge(ShortRepr):
                 self.frames = (len(a.frames), len(b.frames))
             painted = painted_geometry((a.frames, b.frames), self.settings.masks)
             method = replace(self.settings.method, paint_masks=painted.use_masks)
-            comparison = SetComparison((a, b), self._units, method, paired=self.settings.paired)
+            comparison = SetComparison((a, b), self._units, method, adjusts=self.settings.preset != "cpd")
             scheduled.append(ScheduledComparison(comparison, comparison.schedule(self.settings)))
         with self.sets.progress("comparing contexts") as advance:
             compared = compare_together(scheduled, advance=advance)
-        for causes, each, (by_theta, resampled) in zip(group, scheduled, compared, strict=True):
-            _, overall = each.comparison.certainty(by_theta[0], resampled, 0, self.settings.margin)
+        for causes, each, (by_theta, drawn) in zip(group, scheduled, compared, strict=True):
+            _, overall = each.comparison.certainty(by_theta[0], drawn, 0, self.settings.margin)
             mean = reduce_comparisons(list(by_theta[0].values())).mean_w1
-            if mean is None or overall.noise is None:
+            together = Bootstrap.together([one for of_class in drawn.values() for one in of_class[:1] if one is not None])
+            if mean is None or overall.gap is None or together is None:
                 raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
             if not causes:
                 self.certainty, self.mean_w1 = overall, mean
-            pooled = None
-            for of_class in resampled.values():
-                if of_class:
-                    pooled = of_class[0] if pooled is None else pooled.added(of_class[0])
-            draws = np.zeros(0) if pooled is None else pooled.weight_means()[1:]
-            self.excess[causes] = np.concatenate([[mean], draws]) - overall.noise
+            self.excess[causes] = np.concatenate([[overall.gap], gap_draws(together)])

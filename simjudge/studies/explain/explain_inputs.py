@@ -33,8 +33,8 @@ def check_settings(settings: CompareSettings) -> None:
             raise UsageError(f"{flag}: are of unchanged pictures; leave it out, --model detects anew")
     if settings.task == "semantic" or settings.sensor == "lidar":
         raise UsageError("--task, --sensor: leave them out, because pictures with labelled objects are needed")
-    if settings.permutations == 0 or not settings.bootstrap:
-        raise UsageError("--permutations, --bootstrap: must be above 0, because no share is told without chance")
+    if not settings.draws:
+        raise UsageError("--draws: must be above 0, because no share is told without chance")
 
 
 def required_detector(settings: CompareSettings) -> Detector:

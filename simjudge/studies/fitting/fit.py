@@ -168,7 +168,7 @@ class _Objective:
 
     def of(self, difference: CameraDifference) -> float:
         if difference not in self._known:
-            found = _compared(self._sets, replace(self._settings, permutations=0, bootstrap=0), difference)[0]
+            found = _compared(self._sets, replace(self._settings, draws=0), difference)[0]
             self._known[difference] = found
             self._sets.forget()
         return self._known[difference]
@@ -182,12 +182,12 @@ def _compared(
     units = comparison_units(a, b, settings, paired=settings.paired)
     painted = painted_geometry((a.frames, b.frames), settings.masks)
     method = replace(settings.method, paint_masks=painted.use_masks)
-    comparison = SetComparison((a, b), units, method, paired=settings.paired)
-    (classes,), resampled = comparison.compare(comparison.schedule(settings))
+    comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
+    (classes,), drawn = comparison.compare(comparison.schedule(settings))
     mean = reduce_comparisons(list(classes.values())).mean_w1
     if mean is None:
         raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
-    return float(mean), comparison.certainty(classes, resampled, 0, settings.margin)[1]
+    return float(mean), comparison.certainty(classes, drawn, 0, settings.margin)[1]
 
 
 def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> HeldOutW1:

@@ -68,7 +68,7 @@ class LidarObjective:
         """
         key = f"{self.name} {numbers[0]:.6g} {numbers[1]:.6g} {draw}"
         if key not in self._known:
-            quick = replace(self._settings, permutations=0, bootstrap=0)
+            quick = replace(self._settings, draws=0)
             self._known[key] = self._judge(numbers, draw, quick).mean_w1
             if self._kept is not None:
                 write_json(self._kept, {"origin": self._origin, "tried": self._known})

@@ -40,7 +40,7 @@ NOT_YET = "not yet"
 """The parameter `certainty` of a result whose certainty is still being found."""
 COUNT = "count"
 """After a jump back of the stamps, all frames count."""
-_NOT_OF_FRAMES = ("bootstrap", "permutations", "margin", "seed", "block")
+_NOT_OF_FRAMES = ("draws", "margin", "seed", "block", "unit")
 """Parameters of a comparison that a journal does not depend on: those of certainty."""
 _FRAME_RECORD = b"F"
 """First byte of a journal's record that holds a frame."""
@@ -240,7 +240,7 @@ class LiveSession:
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
         settings = replace(self.options.settings, masks=self.judge.masks)
-        return ComparisonJob(*sets, settings if resampled else replace(settings, permutations=0, bootstrap=0), both)
+        return ComparisonJob(*sets, settings if resampled else replace(settings, draws=0), both)
 
     def compared(
         self,
@@ -253,7 +253,7 @@ class LiveSession:
 
         Args:
             resampling: whether certainty is found. Until it is, the parameters say `"certainty": "not yet"`.
-            deadline: `time.monotonic` after which no more permutations and bootstrap draws begin.
+            deadline: `time.monotonic` after which no more draws begin.
             advance: told (contexts done, contexts in all).
 
         Raises:
@@ -264,8 +264,8 @@ class LiveSession:
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)
-        inputs = self.inputs(result.units)
-        for side, drawn in zip(("a", "b"), result.drawn, strict=True):
+        inputs = self.inputs((result.units.sides[0].count, result.units.sides[1].count))
+        for side, drawn in zip(("a", "b"), result.units.sides, strict=True):
             inputs[side] |= describe_units(drawn)
         parameters = comparison_parameters(self.options.settings, result.numbers.overall, result.painted)
         if resampling is Resampling.LATER:

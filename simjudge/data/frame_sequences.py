@@ -1,6 +1,6 @@
-"""Sequences: frames that follow each other, by their stamps or by numbers in their names that grow evenly.
+"""Sequences: frames that follow each other, by their stamps, stamps in their names, or numbers that grow evenly.
 
-Frames of a video are often saved as frame_0001.png or L_165347000000.png. No stamp says then that neighbours are alike.
+Frames of a video are often saved as frame_0001.png or 1403636579763555584.png. The files then carry no other stamp.
 """
 
 from __future__ import annotations
@@ -39,6 +39,16 @@ _UNITS = (("nanoseconds", 1, 4_000_000), ("microseconds", 1000, 4_000))
 """Units of time, nanoseconds each, and the least step that is read so: 250 frames a second. A counter has no such."""
 _SLOWEST = 1000
 """Times the least step: a frame in 4 s is the slowest sequence whose numbers are read as times."""
+_FEWEST_STAMPS = 3
+"""Different stamps in names that make a sequence."""
+_EPOCH = (10**18, 2 * 10**18)
+"""Nanoseconds from 1970 that a clock of today shows: 2001 to 2033."""
+_EPOCH_DIGITS = {19: ("nanoseconds", 1), 16: ("microseconds", 10**3), 13: ("milliseconds", 10**6)}
+"""Unit and nanoseconds of stamps since 1970, by their digits."""
+_EPOCH_SECONDS = re.compile(r"(?<!\d)(1\d{9})([._-])(\d{1,9})(?!\d)")
+"""Seconds since 1970 and their fraction, as TUM names its images."""
+_CLOCK_SECONDS = re.compile(r"(?<![\d.])(\d{1,9})(\.)(\d{6}|\d{9})(?![\d.])")
+"""Seconds of any clock, such as a simulator's, with micro- or nanoseconds."""
 _EPOCH_MS = (10**12, 2 * 10**12)
 """Milliseconds from 1970 that a clock of today shows: 2001 to 2033."""
 
@@ -84,7 +94,7 @@ def find_sequence(frames: FrameSet) -> FrameSequence | None:
     """Find the sequences of a set.
 
     Args:
-        frames: the set. Stamps count where there are any; else numbers in names that grow evenly.
+        frames: the set. Stamps count where there are any; else stamps in names, else numbers that grow evenly.
 
     Returns:
         The sequences; None where the frames have neither.
@@ -93,7 +103,48 @@ def find_sequence(frames: FrameSet) -> FrameSequence | None:
     if np.count_nonzero(stamped) > 1:
         run = np.where(stamped, 0, ALONE)
         return FrameSequence(run, frames.stamp, _median_step(run[stamped], frames.stamp[stamped]), STAMPS)
-    return _numbered(frames.frame_name)
+    return _stamped_names(frames.frame_name) or _numbered(frames.frame_name)
+
+
+def _stamped_names(names: Sequence[str]) -> FrameSequence | None:
+    """The sequence by stamps in names, however uneven; None where fewer than half of the names hold one."""
+    alike: dict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(names):
+        alike[_template(name)].append(row)
+    run, stamp = np.full(len(names), ALONE, np.int64), np.full(len(names), NO_STAMP, np.int64)
+    found = ""
+    for rows in alike.values():
+        # A single name of its kind is as likely an identifier.
+        unit, stamps = _read_stamps([source_photograph(names[row]) for row in rows]) if len(rows) > 1 else ("", [])
+        if stamps:
+            run[rows], stamp[rows], found = 0, stamps, unit
+    inside = run != ALONE
+    if 2 * np.count_nonzero(inside) < len(names) or len(np.unique(stamp[inside])) < _FEWEST_STAMPS:
+        return None
+    return FrameSequence(run, stamp, _median_step(run[inside], stamp[inside]), found)
+
+
+def _read_stamps(names: Sequence[str]) -> tuple[str, list[int]]:
+    """The unit and the nanoseconds of names that all hold a stamp of one kind; nothing where they do not."""
+    for digits, (unit, length) in _EPOCH_DIGITS.items():
+        texts = [re.findall(rf"(?<!\d)\d{{{digits}}}(?!\d)", name) for name in names]
+        stamps = [int(text[0]) * length for text in texts if text]
+        if len(stamps) == len(names) and min(stamps) >= _EPOCH[0] and max(stamps) < _EPOCH[1]:
+            return unit, stamps
+    for pattern in (_EPOCH_SECONDS, _CLOCK_SECONDS):
+        parts = [found.groups() for found in map(pattern.search, names) if found]
+        if len(parts) == len(names):
+            return "seconds", _joined_parts(parts)
+    return "", []
+
+
+def _joined_parts(parts: Sequence[tuple[str, ...]]) -> list[int]:
+    """Nanoseconds of seconds, separator and fraction; a fraction without leading zeros counts parts of a second."""
+    lengths = {len(fraction) for _, _, fraction in parts}
+    if len(lengths) > 1 and all(separator != "." for _, separator, _ in parts):
+        length = 10**9 // 10 ** (9 if max(lengths) > 6 else 6)
+        return [int(seconds) * 10**9 + int(fraction) * length for seconds, _, fraction in parts]
+    return [int(seconds) * 10**9 + int(fraction.ljust(9, "0")) for seconds, _, fraction in parts]
 
 
 def _numbered(names: Sequence[str]) -> FrameSequence | None:

@@ -18,6 +18,8 @@ def clock(milliseconds):
 
 RNG = np.random.default_rng(0)
 JITTER = RNG.integers(-9, 9, 40)
+UNEVEN = 1403636579763555584 + np.cumsum(RNG.choice([12_345_678, 50_000_000, 400_000_001, 2_000_000_003], 40))
+EVEN = 1305031102175304000 + 33_333_000 * np.arange(40)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +53,50 @@ def test_numbers_that_grow_evenly_are_a_sequence(names, unit, step):
         assert np.median(steps[steps > 0]) == pytest.approx(step, rel=1e-3)
 
 
+@pytest.mark.parametrize("stamps", [EVEN, UNEVEN])
+@pytest.mark.parametrize(
+    ("unit", "kept", "text"),
+    [
+        ("nanoseconds", 1, lambda s: f"{s}"),  # EuRoC
+        ("nanoseconds", 1, lambda s: f"cam0_{s}"),
+        ("microseconds", 10**3, lambda s: f"left-{s // 10**3}"),
+        ("milliseconds", 10**6, lambda s: f"{s // 10**6}_rgb"),
+        ("seconds", 10**3, lambda s: f"{s // 10**9}.{s % 10**9 // 10**3:06d}"),  # TUM
+        ("seconds", 10**3, lambda s: f"left-{s // 10**9}.{s % 10**9 // 10**3:06d}"),
+        ("seconds", 10**3, lambda s: f"{s // 10**9}.{s % 10**9 // 10**3:06d}".rstrip("0")),  # a float as text
+        ("seconds", 1, lambda s: f"{s // 10**9}_{s % 10**9:09d}_left"),
+        ("seconds", 1, lambda s: f"{s // 10**9}-{s % 10**9}"),  # without zeros in front
+        ("seconds", 1, lambda s: f"{s // 10**9 % 10**4}.{s % 10**9:09d}"),  # a simulator's clock
+        ("nanoseconds", 1, lambda s: f"{s}_png.rf.0a{s % 7}"),
+    ],
+)
+def test_stamps_in_names_are_read_however_uneven(stamps, unit, kept, text):
+    order = np.random.default_rng(2).permutation(len(stamps))
+    sequence = found([text(int(stamps[i])) for i in order])
+    assert sequence.unit == unit
+    assert (sequence.run == 0).all()
+    exact = np.diff(stamps[order] // kept * kept)
+    assert np.diff(sequence.position).tolist() == exact.tolist()
+    assert sequence.step == pytest.approx(np.median(np.diff(np.sort(stamps))), abs=2 * kept)
+
+
+def test_two_cameras_with_stamps_in_names_are_on_one_axis():
+    sequence = found([f"{side}_{s + (side == 'right') * 40_000}" for s in EVEN for side in ("left", "right")])
+    assert set(sequence.run) == {0}
+    assert sequence.timed
+
+
+@pytest.mark.parametrize("prefix", ["", "frame_", "0001-"])
+def test_numbers_with_zeros_in_front_are_a_sequence(prefix):
+    """KITTI's 0000000012 is no second of 1970."""
+    sequence = found([f"{prefix}{i:010d}" for i in range(12, 60)])
+    assert (sequence.unit, sequence.step) == (NUMBERS, 1)
+
+
 @pytest.mark.parametrize(
     "names",
     [
+        [f"{RNG.integers(10**9, 10**10)}_{RNG.bytes(5).hex()}" for _ in range(200)],  # Flickr's
         [f"{i:012d}" for i in RNG.choice(581_921, 400, replace=False)],  # as COCO numbers its images
         [f"photo_{word}" for word in "abcdefghijklmnop"],
         [f"frame_{i:04d}" for i in range(6)],  # too few to tell

@@ -1,4 +1,4 @@
-"""Sampling units: what chance draws together. A frame, all variants of one photograph, or a block of neighbours."""
+"""Sampling units: what chance draws together. A thing over all its sightings, a block of time, a frame."""
 
 from __future__ import annotations
 
@@ -6,222 +6,371 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.block_length import BlockLength, estimate_block_length
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.context.common_effects import TimeEffect, time_effect
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.frames import FrameSet
-from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
-from simjudge.data.photographs import source_photograph
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.object_tables import NO_INSTANCE
+from simjudge.data.frame_sequences import ALONE, FrameSequence
+from simjudge.objects.box_tracks import PlacedBoxes
 from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.matched_units import SamplingUnits, frame_performance, match_units, sampling_units
+from simjudge.studies.seen_things import SeenThings, find_things, join_places, seen_together
+from simjudge.studies.unit_blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
+from simjudge.studies.unit_words import SideUnits
 
-_ALIKE = 1.5
-"""Units whose worth differs by no more are dealt as they are."""
-_LEAST_MATCHED = 10
-"""Units that a set keeps when they are joined to match those of the other set."""
+__all__ = [
+    "UNITS", "SampleUnits", "SamplingUnits", "SideUnits", "frame_performance", "match_units", "sample_units",
+    "sampling_units",
+]  # fmt: skip
+
+UNITS = ("frame", "photograph", "block", "track", "instance")
+"""What a user may name as unit."""
+_PASS = 10
+"""Frames without a thing from which on it is passed once more."""
 
 
 @dataclass(frozen=True, repr=False)
-class SamplingUnits(ShortRepr):
-    """Which frames are drawn together.
+class SampleUnits(ShortRepr):
+    """The sampling units of the samples of two sets.
 
     Attributes:
-        of_frame: int64 (F,), the unit of each frame, from 0 on in order of appearance.
-        count: how many units there are.
-        block: the length that was estimated from the data; None where it was given, or where frames are no sequence.
-        sequence: how the frames follow each other; None where they do not.
-        independent: whether the frames were drawn one by one, and are units by themselves for that reason.
-        against_mark: whether they were drawn one by one, but performance goes with that of neighbours.
-        matched: how many frames are drawn together because such a group tells as much as a unit of the other set; None
-            where units are as the set alone has them.
+        unit: int64 (N,) of A and of B, the unit of every object. What both sets share (a pair of frames, the same
+            thing) has one number.
+        count: how many units there are over both sets, numbered from 0 on.
+        block: int64 (N,) of A and of B, the block of time of every object, a second effect beside `unit`; -1 for the
+            objects of a set that needs none. None where one effect suffices in both sets.
+        block_count: how many blocks there are over both sets.
+        frame_unit: int64 (F,) of A and of B, the unit of what has no object, as false positives: a place, a block of
+            time or a frame.
+        frame_unit_count: how many there are over both sets.
+        sides: what the units of A and of B are.
     """
 
-    of_frame: IntArray
+    unit: tuple[IntArray, IntArray]
     count: int
-    block: BlockLength | None = None
-    sequence: FrameSequence | None = None
-    independent: bool = False
-    against_mark: bool = False
-    matched: int | None = None
+    block: tuple[IntArray, IntArray] | None
+    block_count: int
+    frame_unit: tuple[IntArray, IntArray]
+    frame_unit_count: int
+    sides: tuple[SideUnits, SideUnits]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One set while its units are looked for."""
+
+    judged: JudgedSet
+    performance: FloatArray
+    sequence: FrameSequence | None
+    blocks: FrameBlocks
+    things: SeenThings
+    named: str
 
     @property
-    def worth(self) -> float:
-        """How many independent frames a unit tells as much as; 1 where most units are frames or photographs."""
-        if self.block is None or self.sequence is None or self.block.frames == 1:
-            return 1.0
-        inside = self.sequence.run != ALONE
-        blocks = len(np.unique(self.of_frame[inside]))
-        if 2 * blocks < self.count:
-            return 1.0
-        run, slot = self.sequence.run[inside], self.sequence.slot[inside]
-        held = len(np.unique(np.stack([run, slot]), axis=1).T) / (blocks * self.block.frames)
-        # Of a block in which frames are missing, those that are left are less alike.
-        share = min(held, 1.0)
-        return max(1.0, share * self.block.frames / (1 + share * (self.block.design_effect - 1)))
+    def frame(self) -> IntArray:
+        return self.judged.frames.objects.frame
 
     @property
-    def block_seconds(self) -> float | None:
-        """Length of the estimated blocks, seconds; None where nothing was estimated or no times are known."""
-        if self.block is None or self.sequence is None or not self.sequence.timed:
-            return None
-        return self.block.frames * self.sequence.step / 1e9
+    def has_things(self) -> bool:
+        return bool((self.things.thing >= 0).any())
 
-    @property
-    def short(self) -> bool:
-        """Whether the set is mostly a recording too short for blocks as long as they should be: chance cannot be told.
 
-        Where most units are photographs of no sequence, these tell it.
-        """
-        if self.block is None or self.sequence is None or not self.block.limited:
-            return False
-        blocks = len(np.unique(self.of_frame[self.sequence.run != ALONE]))
-        return 2 * blocks >= self.count
+def sample_units(
+    a: JudgedSet,
+    b: JudgedSet,
+    *,
+    block: float | None,
+    unit: str | None = None,
+    paired: bool = False,
+    performance: tuple[FloatArray, FloatArray] | None = None,
+) -> SampleUnits:
+    """Find the sampling units of two sets.
 
-    def describe(self, name: str) -> str:
-        """One line for people; empty where there is nothing to say.
+    In this order: what the user names; the thing, over all its sightings; else blocks of time, photographs with their
+    variants, and frames.
 
-        Args:
-            name: of the set.
-        """
-        count = f"{self.count} independent units"
-        if self.matched is not None:
-            count = f"to match the other set's units, {self.matched} are drawn together: {self.count} units"
-        if self.independent:
-            return f"{name}: frames are independent: drawn at random poses; {count}"
-        if self.block is None or self.sequence is None:
-            return "" if self.matched is None else f"{name}: {count}"
-        head = f"{name}: {self.sequence}"
-        if self.against_mark:
-            head = f"{name}: frames were drawn at random poses, but those next to each other are alike"
-        if self.block.frames == 1:
-            return f"{head}; performance does not go with that of neighbours: {count}{self._limit}"
-        seconds = "" if self.block_seconds is None else f" ({self.block_seconds:.3g} s)"
-        together = f"{head}; performance goes with that of neighbours, so {self.block.frames} frames{seconds}"
-        if self.matched is not None:
-            return f"{together} belong together; {count}{self._limit}"
-        return f"{together} are drawn together: {count}{self._limit}"
+    Args:
+        a, b: the sets, with one numbering of classes.
+        block: length of blocks of time, seconds; 0 where frames are independent; None to find out.
+        unit: one of UNITS; None to find out.
+        paired: frame i of A and frame i of B are a pair, which is of one unit.
+        performance: float64 (N,) of the objects of A and of B; None: as they were assigned.
 
-    @property
-    def _limit(self) -> str:
-        """What a set that is too short lacks, as the end of a line."""
-        if self.block is None or not self.block.limited:
-            return ""
-        if not self.short:
-            return "; the sequences are too short for blocks as long as they should be"
-        return (
-            "; the set is too short to tell how far performance goes with that of neighbours: at least about"
-            f" {self.block.set_frames:,} frames are needed (--block 0 if its frames are independent)"
+    Raises:
+        UsageError: the unit is none of UNITS, or the length is no length.
+        SimjudgeError: instance numbers are asked for, and there are none.
+    """
+    if unit is not None and unit not in UNITS:
+        raise UsageError(f"unit {unit!r}: is none of {', '.join(UNITS)}")
+    if block is not None and not 0 <= block < np.inf:
+        raise UsageError(f"block {block:g}: is not a length in seconds")
+    values = performance or (a.assignment.performance, b.assignment.performance)
+    sides = [_side(judged, value, block, unit or "") for judged, value in zip((a, b), values, strict=True)]
+    joined = join_places([side.judged.frames for side in sides], [side.things for side in sides])
+    sides = [replace(side, things=things) for side, things in zip(sides, joined, strict=True)]
+    if paired and not all(side.has_things for side in sides):
+        sides = [replace(side, things=_without_things(side.things)) for side in sides]
+    keys = _joined_keys(sides, paired=paired)
+    effects = [_time_effect(side, key) for side, key in zip(sides, keys, strict=True)]
+    return _numbered_units(sides, keys, effects, paired=paired)
+
+
+def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit: str) -> _Side:
+    """One set by itself."""
+    frames = judged.frames
+    if unit == "instance" and not (frames.objects.instance != NO_INSTANCE).any():
+        raise SimjudgeError(
+            f"{frames.name}: no object has an instance number, so none is a unit; leave --unit out to follow boxes"
         )
+    ordered = block != 0 and unit not in {"frame", "photograph"}
+    sequence = frame_sequence(frames, wanted=bool(block) or unit in {"block", "track"}) if ordered else None
+    value = _by_frame(judged, performance)
+    blocks = frame_blocks(frames, sequence, block or None, value)
+    if unit == "frame":
+        blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
+    wanted = unit in {"instance", "track"} or (block is None and not unit)
+    things = find_things(frames, sequence, forced=unit) if wanted else SeenThings(np.full(len(frames.objects), -1))
+    return _Side(judged, performance, sequence, blocks, things, unit)
 
 
-def sampling_units(frames: FrameSet, block: float | None = 0.0, value: FloatArray | None = None) -> SamplingUnits:
-    """Find the sampling units of a set: frames, but one for all variants of a photograph or a block of neighbours.
+def _by_frame(judged: JudgedSet, performance: FloatArray) -> FloatArray:
+    """How well the detector does in each frame, whatever the classes in it; NaN without objects."""
+    objects, count = judged.frames.objects, len(judged.frames)
+    held = np.bincount(objects.frame, minlength=count)
+    total = np.bincount(objects.frame, _without_means(objects.class_id, performance), minlength=count)
+    return np.where(held > 0, total / np.maximum(held, 1), np.nan)
 
-    Variants are not independent. A set that holds every photograph three times looks three times as large as it is, and
-    chance differences come out as gaps. The same holds for neighbours in a recording. Variants are known by
-    the file names that Roboflow gives them.
 
-    Args:
-        frames: the set of F frames.
-        block: length of the blocks of time, from the first stamp on, whose frames are one unit, seconds; 0 for none.
-            None, or any length where frames are numbered without times: estimated from `value`. Frames that were drawn
-            one by one (`FrameSet.independent`) stay alone then, unless `value` shows that neighbours go together.
-        value: float64 (F,), what frames are compared by, see `frame_performance`; None: nothing can be estimated.
+def _without_means(group: IntArray, value: FloatArray) -> FloatArray:
+    _, of = np.unique(group, return_inverse=True)
+    out: FloatArray = value - (np.bincount(of, value) / np.maximum(np.bincount(of), 1))[of] if len(of) else value
+    return out
+
+
+def _without_things(things: SeenThings) -> SeenThings:
+    return replace(things, thing=np.full(len(things.thing), -1), source="")
+
+
+def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
+    """The unit of every object, numbered from 0 on over both sets.
+
+    Things have numbers of their own, and so have the blocks of what is no thing. They are joined where things are
+    always seen together, and where paired frames show one.
     """
-    photographs = [source_photograph(name) for name in frames.frame_name]
-    sequence = None if block == 0 else find_sequence(frames)
-    if sequence is None:
-        return replace(_numbered(photographs), independent=frames.independent and block is None)
-    if block is not None and sequence.timed:
-        return _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
-    inside = sequence.run != ALONE
-    known = np.full(len(frames), np.nan) if value is None else value
-    slot = sequence.slot[inside]
-    length = estimate_block_length(sequence.run[inside], slot, known[inside], independent=frames.independent)
-    # Frames of one number or stamp are drawn together even where neighbours are not.
-    place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
-    units = _numbered(_block_names(photographs, sequence, place, size))
-    if frames.independent and length.frames == 1:
-        return replace(units, independent=True)
-    return SamplingUnits(units.of_frame, units.count, length, sequence, against_mark=frames.independent)
+    raw = []
+    for number, side in enumerate(sides):
+        thing = side.things.thing
+        # Tracks are numbered over both sets already, and numbers of the world are.
+        space = {"tracks": 0, "numbers": 1}.get(side.things.source, 2)
+        space = 2 + number if space == 1 and not side.things.world else space
+        loose = side.blocks.unit[side.frame]
+        of_pair = 4 if paired else 4 + number
+        raw.append(np.stack([np.where(thing >= 0, space, of_pair), np.where(thing >= 0, thing, loose)], axis=1))
+    if paired:
+        longest = _pair_blocks(sides)
+        for side, rows in zip(sides, raw, strict=True):
+            loose_rows = side.things.thing < 0
+            rows[loose_rows, 1] = longest[side.frame[loose_rows]]
+    _, key = np.unique(np.concatenate(raw), axis=0, return_inverse=True)
+    keys = np.split(key.reshape(-1).astype(np.int64), [len(raw[0])])
+    parent = np.arange(int(key.max(initial=-1)) + 1)
+    for side, own in zip(sides, keys, strict=True):
+        if not side.named:
+            known = np.where(side.things.thing >= 0, own, -1)
+            together = seen_together(replace(side.things, thing=known), side.frame)
+            rows = np.flatnonzero(known >= 0)
+            _join(parent, own[rows], together[rows])
+    if paired and all(side.has_things for side in sides):
+        _join(parent, *_paired_objects(sides, keys))
+    roots = np.array([_root(parent, each) for each in range(len(parent))], np.int64)
+    return [roots[own] for own in keys]
 
 
-def match_units(first: SamplingUnits, second: SamplingUnits) -> tuple[SamplingUnits, SamplingUnits]:
-    """Make the units of two sets tell about as much, so that chance may deal them to either side.
-
-    Ten blocks of a drive among a hundred single frames are no fair deal: a relabelled A of ten units holds ten frames
-    or so, its W1 is far larger than that of the drive, and floor and p come out too large. With units that tell
-    less than those of the other set it is the other way round. So neighbouring units are joined until they
-    are worth as many independent frames as the other set's, as long as ten are left; where that is not
-    enough, the other set's blocks are shortened.
-
-    Args:
-        first, second: the units of each set alone.
-
-    Returns:
-        Both, one of them regrouped where the two differ by more than half.
-    """
-    if first.worth > second.worth:
-        b, a = match_units(second, first)
-        return a, b
-    joined = min(round(second.worth / first.worth), first.count // _LEAST_MATCHED)
-    if second.worth <= _ALIKE * first.worth:
-        return first, second
-    worth = first.worth * max(1, joined)
-    if joined > 1:
-        first = _joined(first, joined)
-    if second.worth > _ALIKE * worth:
-        second = _shortened(second, second.worth / worth)
-    return first, second
+def _pair_blocks(sides: list[_Side]) -> IntArray:
+    """The block of every pair of frames: that of the set whose blocks are longer."""
+    counts = [side.blocks.count for side in sides]
+    return sides[int(np.argmin(counts))].blocks.unit
 
 
-def _joined(units: SamplingUnits, joined: int) -> SamplingUnits:
-    """So many neighbouring units as one."""
-    of_frame = units.of_frame // joined
-    frames = joined * (1 if units.block is None else units.block.frames)
-    return replace(units, of_frame=of_frame, count=int(of_frame.max()) + 1, matched=frames)
+def _paired_objects(sides: list[_Side], keys: list[IntArray]) -> tuple[IntArray, IntArray]:
+    """Units of A and of B whose boxes are at one place in a pair of frames."""
+    boxes = [
+        PlacedBoxes.build(o.frame, len(side.judged.frames), o.box, o.class_id)
+        for side in sides for o in [side.judged.frames.objects]
+    ]  # fmt: skip
+    first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for frame in range(len(sides[0].judged.frames)):
+        a, b = boxes[0].rows(frame), boxes[1].rows(frame)
+        i, j = boxes[1].assign(boxes[0].centre[a], boxes[0].size[a], boxes[0].kind[a], np.full(len(a), 0.5), b)
+        first.append(keys[0][a[i]])
+        second.append(keys[1][b[j]])
+    return np.concatenate(first), np.concatenate(second)
 
 
-def _shortened(units: SamplingUnits, ratio: float) -> SamplingUnits:
-    """Blocks of a sequence so many times shorter."""
-    if units.block is None or units.sequence is None:
-        return units
-    size = max(1, round(units.block.frames / ratio))
-    names = [f"alone {unit}" for unit in units.of_frame.tolist()]
-    numbered = _numbered(_block_names(names, units.sequence, units.sequence.slot, size))
-    return replace(units, of_frame=numbered.of_frame, count=numbered.count, matched=size)
+def _join(parent: IntArray, first: IntArray, second: IntArray) -> None:
+    for one, other in np.unique(np.stack([first, second]), axis=1).T.tolist():
+        low, high = sorted((_root(parent, one), _root(parent, other)))
+        parent[high] = low
 
 
-def frame_performance(judged_set: JudgedSet) -> FloatArray:
-    """How well the detector does in each frame, regardless of which classes are in it.
-
-    Args:
-        judged_set: F frames with the performance of their objects.
-
-    Returns:
-        float64 (F,), the mean over a frame's objects of their performance less the mean of their class; NaN for a frame
-        without objects.
-    """
-    objects, performance = judged_set.frames.objects, judged_set.assignment.performance
-    _, kind = np.unique(objects.class_id, return_inverse=True)
-    centred = performance - (np.bincount(kind, performance) / np.bincount(kind))[kind] if len(kind) else performance
-    count = np.bincount(objects.frame, minlength=len(judged_set.frames))
-    total = np.bincount(objects.frame, centred, minlength=len(judged_set.frames))
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def _root(parent: IntArray, member: int) -> int:
+    while parent[member] != member:
+        parent[member] = parent[parent[member]]
+        member = int(parent[member])
+    return member
 
 
-def _block_names(photographs: list[str], sequence: FrameSequence, place: IntArray, length: float) -> list[str]:
-    """A name for each frame's block, from the first place of its run on; its photograph where it is in no sequence."""
-    runs, places = sequence.run.tolist(), place.tolist()
-    begin: dict[int, int] = {}
-    for run, at in zip(runs, places, strict=True):
-        begin[run] = min(begin.get(run, at), at)
-    return [
-        photograph if run == ALONE else f"block {run} {int((at - begin[run]) // length)}"
-        for photograph, run, at in zip(photographs, runs, places, strict=True)
+def _time_effect(side: _Side, key: IntArray) -> TimeEffect | None:
+    """What different things of one time have in common; None where units are no things, or time plays no part."""
+    if not side.has_things:
+        return None
+    frames, slot = side.judged.frames, np.arange(len(side.judged.frames))
+    ordered = side.sequence is not None and not frames.independent
+    if side.sequence is not None and ordered:
+        inside = side.sequence.run != ALONE
+        far = int(np.ptp(side.sequence.slot[inside])) + 1000
+        slot = np.where(inside, side.sequence.slot + side.sequence.run * far, -2 * (slot + 1))
+    box, kind = frames.objects.box, frames.objects.class_id
+    size = np.log(np.maximum(np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), 1e-3))
+    value, trend = _without_means(kind, side.performance), _without_means(kind, size)
+    power = float(trend @ trend)
+    if power > 0:
+        value = value - trend * float(trend @ value) / power
+    return time_effect(key, slot[side.frame], value, 40 if ordered else 0)
+
+
+def _numbered_units(
+    sides: list[_Side], keys: list[IntArray], effects: list[TimeEffect | None], *, paired: bool
+) -> SampleUnits:
+    """The answer, numbered without holes."""
+    _, unit = np.unique(np.concatenate(keys), return_inverse=True)
+    units = np.split(unit.reshape(-1).astype(np.int64), [len(keys[0])])
+    needs_blocks = [effect is not None and effect.there for effect in effects]
+    time_blocks = [_time_blocks(side, effect) for side, effect in zip(sides, effects, strict=True)]
+    blocks = [
+        time[side.frame] if needed else np.full(len(side.frame), -1)
+        for side, time, needed in zip(sides, time_blocks, needs_blocks, strict=True)
     ]
+    if paired and any(needs_blocks):
+        longest = time_blocks[int(np.argmin([len(np.unique(each)) for each in time_blocks]))]
+        blocks = [longest[side.frame] for side in sides]
+    elif needs_blocks[1]:
+        blocks[1] = blocks[1] + int(blocks[0].max(initial=-1)) + 1
+    numbers = np.unique(np.concatenate(blocks))
+    numbers = numbers[numbers >= 0]
+    numbered = [np.where(each >= 0, np.searchsorted(numbers, each), -1) for each in blocks]
+    frame_units, frame_count = _frame_units(sides, units, paired=paired)
+    described = [
+        _describe(side, own, block, effect)
+        for side, own, block, effect in zip(sides, units, numbered, effects, strict=True)
+    ]
+    return SampleUnits(
+        (units[0], units[1]),
+        int(unit.max(initial=-1)) + 1,
+        (numbered[0], numbered[1]) if any(needs_blocks) else None,
+        len(numbers),
+        frame_units,
+        frame_count,
+        (described[0], described[1]),
+    )
 
 
-def _numbered(keys: list[str]) -> SamplingUnits:
-    number: dict[str, int] = {}
-    of_frame = [number.setdefault(key, len(number)) for key in keys]
-    return SamplingUnits(np.array(of_frame, np.int64), len(number))
+def _time_blocks(side: _Side, effect: TimeEffect | None) -> IntArray:
+    """Blocks of time of all frames, as long as the effect of time asks."""
+    own = np.arange(len(side.judged.frames))
+    if effect is None or side.sequence is None or side.judged.frames.independent:
+        return own
+    inside = side.sequence.run != ALONE
+    place = side.sequence.slot // effect.steps
+    pairs = np.stack([np.where(inside, side.sequence.run, ALONE), np.where(inside, place, own)])
+    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _frame_units(
+    sides: list[_Side], units: list[IntArray], *, paired: bool
+) -> tuple[tuple[IntArray, IntArray], int]:
+    """The unit of what has no object: the place, told by the largest thing in sight, else the block of the frame."""
+    out = []
+    for number, side in enumerate(sides):
+        frames = side.judged.frames
+        box = frames.objects.box
+        own = np.stack([np.full(len(frames), 1 if paired else 1 + number), side.blocks.unit], axis=1)
+        if paired:
+            own[:, 1] = _pair_blocks(sides)
+        rows = np.flatnonzero(side.things.thing >= 0)
+        area = (box[rows, 2] - box[rows, 0]) * (box[rows, 3] - box[rows, 1])
+        rows = rows[np.lexsort((area, side.frame[rows]))]
+        last = rows[np.diff(side.frame[rows], append=-1) != 0]
+        own[side.frame[last]] = np.stack([np.zeros(len(last), np.int64), units[number][last]], axis=1)
+        filled = np.zeros(len(frames), np.bool_)
+        filled[side.frame[last]] = True
+        out.append(_fill(own, filled, side.things))
+    if paired:
+        out[1] = out[0]
+    _, number_of = np.unique(np.concatenate(out), axis=0, return_inverse=True)
+    first, second = np.split(number_of.reshape(-1).astype(np.int64), [len(out[0])])
+    return (first, second), int(number_of.max(initial=-1)) + 1
+
+
+def _fill(own: IntArray, filled: BoolArray, things: SeenThings) -> IntArray:
+    """A frame of a sequence that shows nothing is at the place of the frame before it."""
+    for order, _ in things.parts:
+        there = filled[order]
+        if there.any():
+            before = np.maximum.accumulate(np.where(there, np.arange(len(order)), -1))
+            before = np.where(before < 0, int(np.argmax(there)), before)
+            own[order] = own[order[before]]
+    return own
+
+
+def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect | None) -> SideUnits:
+    """What the units of a set are."""
+    frames, blocks = side.judged.frames, side.blocks
+    count = len(np.unique(units))
+    notes = (f"its instance numbers are ignored: {side.things.ignored}",) if side.things.ignored else ()
+    step = None
+    if side.sequence is not None and side.sequence.timed:
+        step = side.sequence.step / 1e9
+    common = SideUnits(count, "frames", len(frames), len(frames.objects), named=side.named, notes=notes)
+    if side.has_things:
+        time_blocks = len(np.unique(block[block >= 0]))
+        length = effect.steps if effect is not None and time_blocks else 1
+        return replace(
+            common, kind="things", things=len(np.unique(side.things.thing[side.things.thing >= 0])),
+            passes=_passes(side), noun=_noun(side), block_frames=length, time_blocks=time_blocks,
+            block_seconds=None if step is None or length == 1 else length * step, source=side.things.source,
+        )  # fmt: skip
+    if blocks.frames > 1 or blocks.given is not None:
+        short = blocks.length is not None and blocks.length.limited
+        seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
+        return replace(common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short)
+    short = blocks.length is not None and blocks.length.limited
+    kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
+    warning = ""
+    if not side.named and alike_names(frames) and not frames.independent and side.sequence is None and len(frames) > 1:
+        warning = "their names are alike: if they are frames of a video, give --block SECONDS"
+    return replace(common, kind=kind, short=short, warning=warning)
+
+
+def _passes(side: _Side) -> int:
+    """How often a thing is passed, the median over things."""
+    order = side.things.frames_in_order
+    if not len(order):
+        return 1
+    place = np.full(len(side.judged.frames), -1, np.int64)
+    place[order] = np.arange(len(order))
+    rows = np.flatnonzero((side.things.thing >= 0) & (place[side.frame] >= 0))
+    rows = rows[np.lexsort((place[side.frame[rows]], side.things.thing[rows]))]
+    thing, at = side.things.thing[rows], place[side.frame[rows]]
+    begins = np.concatenate([[True], (np.diff(thing) != 0) | (np.diff(at) > _PASS)]) if len(rows) else np.zeros(0, bool)
+    _, counts = np.unique(thing[begins], return_counts=True)
+    return int(np.median(counts)) if len(counts) else 1
+
+
+def _noun(side: _Side) -> str:
+    """What the things are called: by their class, where they are of one."""
+    frames = side.judged.frames
+    kinds = np.unique(frames.objects.class_id[side.things.thing >= 0])
+    name = frames.class_names.get(int(kinds[0]), "") if len(kinds) == 1 else ""
+    return f"{name}s" if name.isalpha() and not name.endswith("s") else "things"

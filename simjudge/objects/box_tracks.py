@@ -1,0 +1,193 @@
+"""Boxes of one thing followed from frame to frame, as far as they can be told from boxes of other frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.object_tables import row_offsets
+
+_REACH = 1.0
+"""Diagonals of a box by which it may miss its place: where it was, if it was seen once."""
+_STEADY_REACH = 0.7
+"""Likewise where its velocity is known."""
+_SIZE = 0.6
+"""Difference of the logarithms of two sizes from which boxes are of two things."""
+_LONGEST_GAP = 4.5
+"""Steps of the sequence over which a thing may be unseen."""
+_NEVER = 1e6
+"""Cost of a pair that cannot be one thing."""
+_TRIED = 400
+"""Pairs of frames by which following is held against chance."""
+_LEAST_GAIN = 0.5
+"""Share of what chance leaves unmatched that neighbouring frames must match."""
+
+
+@dataclass(frozen=True)
+class PlacedBoxes:
+    """The boxes of a set by frame, as centre and logarithm of the diagonal.
+
+    Attributes:
+        start: int64 (F + 1,), the rows of frame i are start[i] to start[i + 1] - 1.
+        centre: float64 (N, 2), pixels.
+        size: float64 (N,), logarithm of the diagonal.
+        kind: int64 (N,), class.
+    """
+
+    start: IntArray
+    centre: FloatArray
+    size: FloatArray
+    kind: IntArray
+
+    @classmethod
+    def build(cls, frame: IntArray, frame_count: int, box: FloatArray, kind: IntArray) -> PlacedBoxes:
+        """Place boxes that are ordered by frame.
+
+        Args:
+            frame: int64 (N,), ascending.
+            frame_count: how many frames there are.
+            box: float64 (N, 4), x0, y0, x1, y1 in pixels.
+            kind: int64 (N,), class.
+        """
+        diagonal = np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
+        centre = (box[:, :2] + box[:, 2:]) / 2
+        return cls(row_offsets(frame, frame_count), centre, np.log(np.maximum(diagonal, 1e-3)), kind)
+
+    def rows(self, frame: int) -> IntArray:
+        """The rows of a frame."""
+        return np.arange(self.start[frame], self.start[frame + 1])
+
+    def match(self, first: IntArray, second: IntArray, reach: float = _REACH) -> tuple[IntArray, IntArray]:
+        """Match boxes that are at about the same place with about the same size, each with one at most.
+
+        Args:
+            first, second: rows.
+            reach: diagonals by which the centres may differ.
+
+        Returns:
+            int64 (K,) and (K,), places in `first` and `second`.
+        """
+        reaches = np.full(len(first), reach)
+        return self.assign(self.centre[first], self.size[first], self.kind[first], reaches, second)
+
+    def assign(
+        self, centre: FloatArray, size: FloatArray, kind: IntArray, reach: FloatArray, rows: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Match expected boxes with those of some rows: places in both."""
+        if not len(centre) or not len(rows):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        offset = centre[:, None] - self.centre[rows]
+        scale = np.exp((size[:, None] + self.size[rows]) / 2)
+        distance = np.hypot(offset[..., 0], offset[..., 1]) / scale
+        growth = np.abs(size[:, None] - self.size[rows])
+        cost = distance + growth
+        cost[(distance > reach[:, None]) | (growth > _SIZE) | (kind[:, None] != self.kind[rows])] = _NEVER
+        i, j = linear_sum_assignment(cost)
+        good = cost[i, j] < _NEVER
+        return i[good], j[good]
+
+
+def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntArray:
+    """Follow things through the frames of one sequence.
+
+    A thing is expected where its last two sightings lead it; what is unseen in more than four frames ends. Joining two
+    things costs power, and losing one costs validity, so pairs in doubt are joined.
+
+    Args:
+        boxes: of all frames.
+        order: int64 (K,), the frames of the sequence as they follow each other.
+        time: float64 (K,), when they are, in steps of the sequence.
+
+    Returns:
+        int64 (N,), the number of each row's thing from 0 on; -1 for rows of other frames.
+
+    Source:
+        H. W. Kuhn, The Hungarian method for the assignment problem, 1955; steady velocity between frames as in
+        A. Bewley et al., Simple online and realtime tracking, 2016.
+    """
+    track = np.full(len(boxes.kind), -1, np.int64)
+    count = 0
+    alive = np.empty(0, np.int64)
+    last, seen, velocity = np.empty(0, np.int64), np.empty(0), np.empty((0, 3))
+    known = np.empty(0, np.bool_)
+    for frame, now in zip(order.tolist(), time.tolist(), strict=True):
+        kept = now - seen <= _LONGEST_GAP
+        if not kept.all():
+            alive, last, seen, velocity, known = alive[kept], last[kept], seen[kept], velocity[kept], known[kept]
+        rows = boxes.rows(frame)
+        if not len(rows):
+            continue
+        passed = now - seen
+        shift = velocity * passed[:, None]
+        reach = np.where(known, _STEADY_REACH, _REACH)
+        i, j = boxes.assign(
+            boxes.centre[last] + shift[:, :2], boxes.size[last] + shift[:, 2], boxes.kind[last], reach, rows
+        )
+        found = rows[j]
+        track[found] = alive[i]
+        moved = np.column_stack([boxes.centre[found] - boxes.centre[last[i]], boxes.size[found] - boxes.size[last[i]]])
+        speed = moved / np.maximum(passed[i], 1e-9)[:, None]
+        # Labels jitter: a velocity from two boxes alone is halfway a guess.
+        velocity[i] = np.where(known[i, None], 0.5 * speed + 0.5 * velocity[i], speed)
+        velocity[i, 2] = np.clip(velocity[i, 2], -0.2, 0.2)
+        last[i], seen[i], known[i] = found, now, True
+        free = np.ones(len(rows), np.bool_)
+        free[j] = False
+        new = rows[free]
+        if len(new):
+            track[new] = count + np.arange(len(new))
+            alive = np.concatenate([alive, track[new]])
+            count += len(new)
+            last, seen = np.concatenate([last, new]), np.concatenate([seen, np.full(len(new), now)])
+            velocity = np.concatenate([velocity, np.zeros((len(new), 3))])
+            known = np.concatenate([known, np.zeros(len(new), np.bool_)])
+    return track
+
+
+def can_follow(boxes: PlacedBoxes, order: IntArray, time: FloatArray, seed: int = 0) -> bool:
+    """Whether things can be followed: whether neighbouring frames match far better than frames taken at random.
+
+    Args:
+        boxes, order, time: as in `follow_boxes`.
+        seed: of the frames taken at random.
+    """
+    filled = np.diff(boxes.start)[order] > 0
+    order, time = order[filled], time[filled]
+    near = np.flatnonzero(np.diff(time) <= 2.5)
+    if len(near) < 5:
+        return False
+    rng = np.random.default_rng(seed)
+    if len(near) > _TRIED:
+        near = np.sort(rng.choice(near, _TRIED, replace=False))
+    neighbours = np.array([_matched(boxes, order[k], order[k + 1]) for k in near.tolist()])
+    # The same frame against any: what matches wherever one looks tells nothing.
+    others = rng.integers(0, len(order), len(near))
+    tried = zip(order[near].tolist(), order[others].tolist(), strict=True)
+    chance = np.array([_matched(boxes, frame, other) for frame, other in tried])
+    by_time, by_chance = neighbours.mean(), chance.mean()
+    error = float(np.sqrt((neighbours.var() + chance.var()) / len(near)))
+    gain = by_time - by_chance
+    return bool(by_time >= 0.5 and gain >= _LEAST_GAIN * (1 - by_chance) and gain > 3 * error)
+
+
+def is_still(boxes: PlacedBoxes, order: IntArray, seed: int = 0) -> bool:
+    """Whether all frames show things that stay where they are in the image, as a camera does that stands.
+
+    Args:
+        boxes, order: as in `follow_boxes`.
+        seed: of the frames that are held against each other.
+    """
+    order = order[np.diff(boxes.start)[order] > 0]
+    if len(order) < 5:
+        return False
+    pairs = np.random.default_rng(seed).integers(0, len(order), (_TRIED, 2))
+    return bool(np.mean([_matched(boxes, order[i], order[j], 0.1) for i, j in pairs.tolist()]) > 0.8)
+
+
+def _matched(boxes: PlacedBoxes, first: int, second: int, reach: float = _REACH) -> float:
+    """The share of the boxes of the emptier frame that have a partner."""
+    a, b = boxes.rows(first), boxes.rows(second)
+    return len(boxes.match(a, b, reach)[0]) / min(len(a), len(b))

@@ -59,7 +59,7 @@ class JoinedPair(NamedTuple):
 
     Attributes:
         comparisons: at each threshold.
-        drawn: what draws give for the joined rows, or adjusted W1 alone, at each threshold; none where there is neither.
+        drawn: what draws give for the joined rows, at each threshold; none where nothing is drawn.
         balance: (K,), the mean of the standardized differences over the compared contexts of A, at the lowest
             threshold; NaN where a covariate is constant. None where not wanted.
     """

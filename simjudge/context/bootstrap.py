@@ -1,9 +1,9 @@
 """The multiplier bootstrap: what chance makes of W1, for sampling units of any size and kind (method, section 6).
 
-With s_i = 1 / |A_c| for a sample of A_c and -1 / |B_c| for one of B_c, D_c(v) = sum s_i [y_i <= v], and W1 of a context is
-the integral of |D_c|. In each draw every unit gets a normal number g, the same in all contexts and classes, and D*_c(v) =
-sum s_i g_u(i) ([y_i <= v] - F_c(v)) is what D_c might have been by chance. Nothing is relabelled and nothing dealt anew,
-so units may be of unlike worth: a cone seen two hundred times, and one random pose.
+With s_i = 1 / |A_c| for a sample of A_c and -1 / |B_c| for one of B_c, D_c(v) = sum s_i [y_i <= v], and W1 of a context
+is the integral of |D_c|. In each draw every unit gets a normal number g, the same in all contexts and classes, and
+D*_c(v) = sum s_i g_u(i) ([y_i <= v] - F_c(v)) is what D_c might have been by chance. Nothing is relabelled and nothing
+dealt anew, so units may be of unlike worth: a cone seen two hundred times, and one random pose.
 """
 
 from __future__ import annotations

@@ -119,12 +119,12 @@ def add_drawn(
         if n_a < min_batch or n_b < min_batch or n_a == 0 or n_b == 0:
             continue
         units_a = min(
-            count_units(first, last, rank, from_a, True, unit, seen_unit),
-            count_units(first, last, rank, from_a, True, block, seen_block),
+            count_units(first, last, rank, from_a, 1, unit, seen_unit),
+            count_units(first, last, rank, from_a, 1, block, seen_block),
         )
         units_b = min(
-            count_units(first, last, rank, from_a, False, unit, seen_unit),
-            count_units(first, last, rank, from_a, False, block, seen_block),
+            count_units(first, last, rank, from_a, 0, unit, seen_unit),
+            count_units(first, last, rank, from_a, 0, block, seen_block),
         )
         more_a, more_b = inflation(units_a), inflation(units_b)
         lacking = shortfall(units_a, units_b)

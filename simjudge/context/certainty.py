@@ -1,7 +1,7 @@
 """How sure one can be of a gap: noise, p, the gap with its interval, and a verdict (method, section 6).
 
-W1 over few samples is above zero even where nothing differs, so a bare W1 says little. Beside it stand the W1 that chance
-makes of sets that do not differ (noise), and the gap between the populations that endless frames would show.
+W1 over few samples is above zero even where nothing differs, so a bare W1 says little. Beside it stand the W1 that
+chance makes of sets that do not differ (noise), and the gap between the populations that endless frames would show.
 """
 
 from __future__ import annotations

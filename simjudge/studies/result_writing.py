@@ -12,8 +12,8 @@ from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
-from simjudge.studies.unit_words import SideUnits
 from simjudge.studies.semantic_settings import SEMANTIC
+from simjudge.studies.unit_words import SideUnits
 
 
 def comparison_parameters(

@@ -11,10 +11,9 @@ import numpy as np
 
 from simjudge.context.algorithm import ClassComparison
 from simjudge.context.block_length import estimate_block_length
+from simjudge.context.bootstrap import Bootstrap, DrawSchedule
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.reductions import reduce_comparisons
-from simjudge.context.resample_draws import draw_resamples
-from simjudge.context.resampling import ResampledW1
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.vector_contexts import PointSamples, compare_points
 from simjudge.context.verdicts import FEWEST_UNITS

@@ -90,7 +90,7 @@ def _told(values: tuple[FloatArray, FloatArray], a: Side, b: Side, settings: Com
     classes = a.frames.objects.class_id, b.frames.objects.class_id
     compared = batches((size_a, size_b), classes, settings.method.theta)
     random = np.random.default_rng([2, settings.seed])
-    return told_test(values, (a.units, b.units), compared, settings.bootstrap, random)
+    return told_test(values, (a.units, b.units), compared, settings.draws, random)
 
 
 def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
@@ -101,7 +101,7 @@ def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
         draws: of every kind.
         seed: of the draws.
     """
-    fixed: dict[str, Any] = {"patch": (PATCH_PX, PATCH_PX), "permutations": draws, "bootstrap": draws, "seed": seed}
+    fixed: dict[str, Any] = {"patch": (PATCH_PX, PATCH_PX), "draws": draws, "seed": seed}
     known = {name: value for name, value in fixed.items() if name in CompareSettings.__dataclass_fields__}
     return CompareSettings(**known, **design.settings, paired=design.paired)
 

@@ -111,9 +111,10 @@ def estimate_certainty(
     boots = [boot for i in tested if (boot := classes[i].bootstrap) is not None]
     adjusted = dict(zip(tested, step_down([b.mean_w1 for b in boots], [b.chance for b in boots]), strict=True))
     least = together.p_value or 0.0
+    corrected = [max(adjusted[i], least) if i in adjusted else None for i in range(len(classes))]
     return [
-        _judged(_estimate(one, max(1, len(tested))), reasons[i], max(adjusted[i], least) if i in adjusted else None, margin)
-        for i, one in enumerate(classes)
+        _judged(_estimate(evidence, max(1, len(tested))), reason, p, margin)
+        for evidence, reason, p in zip(classes, reasons, corrected, strict=True)
     ], together
 
 
@@ -145,7 +146,8 @@ def _judged(certainty: Certainty, reason: Reason, p: float | None, margin: float
         # Whatever was not drawn: no verdict.
         return replace(certainty, p_adjusted=p)
     if reason or p is None:
-        return replace(certainty, detectable_gap=None, verdict=Verdict.TOO_FEW, verdict_reason=reason or Reason.FEW_UNITS)
+        why = reason or Reason.FEW_UNITS
+        return replace(certainty, detectable_gap=None, verdict=Verdict.TOO_FEW, verdict_reason=why)
     return replace(certainty, p_adjusted=p, verdict=verdict_by_margin(p, low, high, margin))
 
 

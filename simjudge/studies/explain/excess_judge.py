@@ -90,7 +90,8 @@ class ExcessJudge(ShortRepr):
         for causes, each, (by_theta, drawn) in zip(group, scheduled, compared, strict=True):
             _, overall = each.comparison.certainty(by_theta[0], drawn, 0, self.settings.margin)
             mean = reduce_comparisons(list(by_theta[0].values())).mean_w1
-            together = Bootstrap.together([one for of_class in drawn.values() for one in of_class[:1] if one is not None])
+            classes = [of_class[0] for of_class in drawn.values() if of_class]
+            together = Bootstrap.together([one for one in classes if one is not None])
             if mean is None or overall.gap is None or together is None:
                 raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
             if not causes:

@@ -146,9 +146,7 @@ def fit_penalized(
     return parameters
 
 
-def penalized_loss(
-    design: FloatArray, target: FloatArray, parameters: FloatArray, problem: PenalizedProblem
-) -> float:
+def penalized_loss(design: FloatArray, target: FloatArray, parameters: FloatArray, problem: PenalizedProblem) -> float:
     """The mean loss and the penalty.
 
     Args:
@@ -176,7 +174,7 @@ def bounded_minimum(curvature: FloatArray, linear: FloatArray, problem: Penalize
         return np.asarray(np.linalg.solve(curvature, linear))
     factor = np.linalg.cholesky(curvature)
     fitted = lsq_linear(factor.T, np.linalg.solve(factor, linear), (problem.low, problem.high), method="bvls")
-    return np.clip(fitted.x, problem.low, problem.high)
+    return np.asarray(np.clip(fitted.x, problem.low, problem.high))
 
 
 def _distinct(knots: FloatArray) -> FloatArray:

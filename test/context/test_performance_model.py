@@ -110,15 +110,15 @@ def test_the_same_samples_give_the_same_model():
 
 
 @pytest.mark.parametrize("case", [
-    "no sample", "none found", "all found", "few found", "one size", "no covariate", "no b", "b finds none", "b finds all",
-    "one unit", "one unit each", "shared units", "three of b",
+    "no sample", "none found", "all found", "few found", "one size", "no covariate", "no b", "b finds none",
+    "b finds all", "one unit", "one unit each", "shared units", "three of b",
 ])  # fmt: skip
 def test_what_samples_do_not_tell_is_taken_as_constant(case):
     value, size, in_b = UnlikeSizes(frames=100, missed=0.3).draw(np.random.default_rng(12))
     unit, covariates = np.arange(200), log_area(size)
     if case == "no sample":
         value, in_b, unit, covariates = value[:0], in_b[:0], unit[:0], covariates[:0]
-    value = np.where(case in {"none found"}, 0, np.where(case == "all found", np.maximum(value, 0.1), value))
+    value = np.where(case == "none found", 0, np.where(case == "all found", np.maximum(value, 0.1), value))
     if case == "few found":
         value = np.where(np.arange(200) % 25 == 0, np.maximum(value, 0.1), 0)
     covariates = np.full_like(covariates, 7.3) if case == "one size" else covariates
@@ -150,7 +150,7 @@ def test_noise_alone_gives_curves_that_hardly_move():
 
 
 def test_reference_is_the_plain_w1_of_a_flat_model():
-    value, _, in_b = UnlikeSizes(frames=50, missed=0.3).draw(np.random.default_rng(13))
+    value, _, _ = UnlikeSizes(frames=50, missed=0.3).draw(np.random.default_rng(13))
     flat = PerformanceModel(np.full(100, 0.6), np.full(100, 0.8))
     found = adjusted_w1_reference(value, flat, 0, list(range(50)), list(range(50, 100)))
     assert found == pytest.approx(wasserstein_distance(value[:50], value[50:]))

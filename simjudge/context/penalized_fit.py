@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
-from scipy.special import expit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -102,13 +100,12 @@ class PenalizedProblem(ShortRepr):
 
     Attributes:
         penalty: (P, P), of the quadratic form of the parameters.
-        low, high: (P,), bounds of the parameters.
+        sign: int64 (P,), 1 or -1 where a parameter may not have the other sign, 0 where it is free.
         logistic: the loss is that of logistic regression; else half the squared error.
     """
 
     penalty: FloatArray
-    low: FloatArray
-    high: FloatArray
+    sign: IntArray
     logistic: bool
 
 
@@ -126,15 +123,15 @@ def fit_penalized(
     Returns:
         The parameters, (P,).
     """
-    parameters = np.clip(np.zeros(design.shape[1]) if start is None else start, problem.low, problem.high)
+    parameters = np.zeros(design.shape[1]) if start is None else np.where(start * problem.sign < 0, 0, start)
     loss = penalized_loss(design, target, parameters, problem)
     for _ in range(_STEPS if problem.logistic else 1):
         linear = design @ parameters
-        expected = expit(linear) if problem.logistic else linear
+        expected = logistic_share(linear) if problem.logistic else linear
         weight = expected * (1 - expected) if problem.logistic else np.ones(len(target))
         curvature = (design * weight[:, None]).T @ design / len(target) + problem.penalty
         slope = design.T @ (target - expected) / len(target) - problem.penalty @ parameters
-        step = bounded_minimum(curvature, curvature @ parameters + slope, problem) - parameters
+        step = bounded_minimum(curvature, curvature @ parameters + slope, problem.sign) - parameters
         size, previous = 1.0, loss
         while (loss := penalized_loss(design, target, parameters + size * step, problem)) > previous and size > 1e-6:
             size /= 2
@@ -162,19 +159,48 @@ def penalized_loss(design: FloatArray, target: FloatArray, parameters: FloatArra
     return loss + float(parameters @ problem.penalty @ parameters) / 2
 
 
-def bounded_minimum(curvature: FloatArray, linear: FloatArray, problem: PenalizedProblem) -> FloatArray:
-    """Where x' curvature x / 2 - linear' x is least within the bounds.
+def bounded_minimum(curvature: FloatArray, linear: FloatArray, sign: IntArray) -> FloatArray:
+    """Where x' curvature x / 2 - linear' x is least, by the active sets of Lawson and Hanson (1974, chapter 23).
 
     Args:
         curvature: (P, P), positive definite.
         linear: (P,).
-        problem: whose bounds hold.
+        sign: (P,), see `PenalizedProblem`.
     """
-    if np.isinf(problem.low).all() and np.isinf(problem.high).all():
-        return np.asarray(np.linalg.solve(curvature, linear))
-    factor = np.linalg.cholesky(curvature)
-    fitted = lsq_linear(factor.T, np.linalg.solve(factor, linear), (problem.low, problem.high), method="bvls")
-    return np.asarray(np.clip(fitted.x, problem.low, problem.high))
+    flip = np.where(sign == 0, 1, sign)
+    curvature, linear = curvature * np.outer(flip, flip), linear * flip
+    bounded, inside, found = sign != 0, sign == 0, np.zeros(len(linear))
+    for _ in range(3 * len(linear) + 1):
+        tried = _minimum_of(curvature, linear, inside)
+        while (below := inside & bounded & (tried <= 0)).any():
+            part = float((found[below] / np.maximum(found[below] - tried[below], 1e-300)).min())
+            found = found + part * (tried - found)
+            inside = inside & ~(bounded & (found <= 1e-14))
+            found = np.where(inside, found, 0)
+            tried = _minimum_of(curvature, linear, inside)
+        found = tried
+        pull = np.where(inside, -np.inf, linear - curvature @ found)
+        if inside.all() or pull.max() <= 1e-12 * (1 + np.abs(linear).max()):
+            break
+        inside[int(pull.argmax())] = True
+    return np.asarray(found * flip)
+
+
+def logistic_share(logit: FloatArray) -> FloatArray:
+    """1 / (1 + exp(-logit)).
+
+    Args:
+        logit: any shape.
+    """
+    # scipy.special.expit is the same, and takes a second to import.
+    return np.asarray((1 + np.tanh(logit / 2)) / 2)
+
+
+def _minimum_of(curvature: FloatArray, linear: FloatArray, inside: BoolArray) -> FloatArray:
+    """The minimum where all other parameters are 0."""
+    found = np.zeros(len(linear))
+    found[inside] = np.linalg.solve(curvature[np.ix_(inside, inside)], linear[inside])
+    return found
 
 
 def _distinct(knots: FloatArray) -> FloatArray:

@@ -11,9 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
 
-from simjudge.context.penalized_fit import CurveBasis, PenalizedProblem, bounded_minimum, fit_penalized
+from simjudge.context.penalized_fit import (
+    CurveBasis,
+    PenalizedProblem,
+    bounded_minimum,
+    fit_penalized,
+    logistic_share,
+)
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 
@@ -72,7 +77,7 @@ def fit_performance(
     share = np.full(len(performance), found.mean() if len(found) else 0.0)
     if min(found.sum(), (~found).sum()) >= FEWEST_MISSED:
         chosen = _choose(np.ones(len(found), np.bool_), in_b, random)
-        share = expit(_expect(found.astype(np.float64), covariates, in_b, fold, chosen, logistic=True))
+        share = logistic_share(_expect(found.astype(np.float64), covariates, in_b, fold, chosen, logistic=True))
     return PerformanceModel(mean, np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE))
 
 
@@ -110,7 +115,7 @@ class _CurveFit:
     def parameters(self, shape: _Shape, start: FloatArray | None = None, left_out: int = -1) -> FloatArray:
         """Slopes of the curves, then the other terms, fitted without a fold."""
         kept, problem = self._fold != left_out, self._problem(shape)
-        return fit_penalized(self._design[kept, : len(problem.low)], self._target[kept], problem, start)
+        return fit_penalized(self._design[kept, : len(problem.sign)], self._target[kept], problem, start)
 
     def mean_curve(self, slopes: FloatArray) -> float:
         """Mean of what curves of such slopes give for the samples."""
@@ -119,11 +124,11 @@ class _CurveFit:
     def error(self, shape: _Shape) -> float:
         """Mean squared error of the samples of each fold under what is fitted without it; of all where it is one."""
         problem, count = self._problem(shape), len(self._target)
-        size, total = len(problem.low), 0.0
+        size, total = len(problem.sign), 0.0
         whole = sum(self._moments[1:], start=self._moments[0])
         for own in self._moments:
             rest = (whole - own if len(self._moments) > 1 else whole) / count
-            found = bounded_minimum(rest[:size, :size] + problem.penalty, rest[:size, -1], problem)
+            found = bounded_minimum(rest[:size, :size] + problem.penalty, rest[:size, -1], problem.sign)
             # Of the moments of design and target together, the squared error is the quadratic form of (-found, 1).
             factors = np.concatenate([-found, np.zeros(len(own) - size - 1), [1.0]])
             total += float(factors @ own @ factors)
@@ -139,7 +144,7 @@ class _CurveFit:
         if self._logistic:
             first = _Shape(_SMOOTHING[2], by_set=True, sign=(0,) * len(self.basis.knots))
             linear = self._design @ self.parameters(first)
-            share = np.clip(expit(linear), _LEAST_SHARE / 10, 1 - _LEAST_SHARE / 10)
+            share = np.clip(logistic_share(linear), _LEAST_SHARE / 10, 1 - _LEAST_SHARE / 10)
             weight = share * (1 - share)
             target = linear + (target - share) / weight
         both = np.concatenate([self._design, target[:, None]], axis=1) * np.sqrt(weight)[:, None]
@@ -170,10 +175,9 @@ class _CurveFit:
         # Where one set has found all, a logit without a penalty of about one sample would be endless.
         penalty = np.eye(size) * (max(_RIDGE, 1 / len(self._target)) if self._logistic else _RIDGE)
         penalty[curves, curves] += shape.smoothing * self.basis.roughness()
-        sign = np.zeros(size)
+        sign = np.zeros(size, np.int64)
         sign[curves] = np.array(shape.sign)[self.basis.covariate] if self.slope_count else 0
-        low, high = np.where(sign > 0, 0, -np.inf), np.where(sign < 0, 0, np.inf)
-        return PenalizedProblem(penalty, low, high, self._logistic)
+        return PenalizedProblem(penalty, sign, self._logistic)
 
 
 def _expect(

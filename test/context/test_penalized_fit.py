@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 
-from simjudge.context.penalized_fit import CurveBasis, PenalizedProblem, fit_penalized, penalized_loss
+from simjudge.context.penalized_fit import CurveBasis, PenalizedProblem, bounded_minimum, fit_penalized, penalized_loss
 
 
 def basis_of(covariates):
@@ -23,29 +23,42 @@ def test_parameters_are_those_of_a_general_minimizer(logistic, rising):
     count = design.shape[1]
     penalty = 1e-3 * np.eye(count)
     penalty[:-1, :-1] += 0.01 * basis.roughness()
-    low = np.where(np.arange(count) < count - 1, 0.0, -np.inf) if rising else np.full(count, -np.inf)
-    problem = PenalizedProblem(penalty, low, np.full(count, np.inf), logistic)
+    sign = np.zeros(count, np.int64)
+    if rising:  # and the second covariate's curve may only fall, though it rises
+        sign[:-1] = np.where(basis.covariate == 0, 1, -1)
+    problem = PenalizedProblem(penalty, sign, logistic)
     found = fit_penalized(design, target, problem)
     other = minimize(
         lambda x: penalized_loss(design, target, x, problem), np.zeros(count), method="L-BFGS-B",
-        bounds=[(b if np.isfinite(b) else None, None) for b in low],
+        bounds=[{0: (None, None), 1: (0, None), -1: (None, 0)}[each] for each in sign.tolist()],
         options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 1_000_000},
     )  # fmt: skip
     assert penalized_loss(design, target, found, problem) <= other.fun + 1e-9
     assert found == pytest.approx(other.x, abs=2e-3)
-    assert (found >= low).all()
+    assert (found * sign >= 0).all()
+
+
+def test_bounded_minimum_is_that_of_scipy():
+    random = np.random.default_rng(6)
+    for _ in range(100):
+        factor, linear = random.normal(size=(12, 12)), random.normal(size=12)
+        curvature, sign = factor @ factor.T + 1e-3 * np.eye(12), random.integers(-1, 2, 12)
+        low, high = np.where(sign > 0, 0, -np.inf), np.where(sign < 0, 0, np.inf)
+        root = np.linalg.cholesky(curvature)
+        other = lsq_linear(root.T, np.linalg.solve(root, linear), (low, high), method="bvls", tol=1e-14)
+        assert bounded_minimum(curvature, linear, sign) == pytest.approx(other.x, abs=1e-6)
 
 
 def test_without_a_penalty_it_is_least_squares():
     random = np.random.default_rng(4)
     design, target = random.normal(size=(50, 4)), random.normal(size=50)
-    free = PenalizedProblem(np.zeros((4, 4)), np.full(4, -np.inf), np.full(4, np.inf), logistic=False)
+    free = PenalizedProblem(np.zeros((4, 4)), np.zeros(4, np.int64), logistic=False)
     assert fit_penalized(design, target, free) == pytest.approx(np.linalg.lstsq(design, target, rcond=None)[0])
 
 
 def test_a_logit_of_samples_that_part_stays_finite():
     design = np.stack([np.ones(40), np.arange(40) >= 20], axis=1).astype(float)
-    problem = PenalizedProblem(np.eye(2) / 40, np.full(2, -np.inf), np.full(2, np.inf), logistic=True)
+    problem = PenalizedProblem(np.eye(2) / 40, np.zeros(2, np.int64), logistic=True)
     found = fit_penalized(design, design[:, 1], problem)
     assert np.isfinite(found).all()
     assert found[1] > 2

@@ -266,7 +266,7 @@ class LiveComparison:
         """Write the plain numbers, then the same with certainty; whether all is written, and the journal can go."""
         settings, output = self._node.settings, self._output
         asked = session.options.settings
-        seconds = settings["certainty_time"] if asked.permutations != 0 or asked.bootstrap else 0.0
+        seconds = settings["certainty_time"] if asked.draws else 0.0
         found = session.compared(Resampling.LATER if seconds else Resampling.NEVER)
         self._give_out(session, found)
         begin, both = time.monotonic(), settings["both_directions"]

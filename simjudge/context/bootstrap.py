@@ -31,6 +31,7 @@ LEAST_DRAWS = 10
 """A batch of fewer draws is not worth a join, unless it is the last."""
 TIME_KEPT = 0.9
 """Share of the time left that a batch is planned for."""
+_BY_ROW, _BY_DRAW = ("w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
 MOST_WORK = 1e11
 """Samples in batches, times draws, that a class may cost: beyond it, a drawn part of the contexts carries the draws."""
 
@@ -62,7 +63,7 @@ class Normals(ShortRepr):
     @property
     def count(self) -> int:
         """How many draws there are."""
-        return self.of_unit.shape[1]
+        return int(self.of_unit.shape[1])
 
 
 NO_DRAWS = Normals(np.zeros((0, 0), np.float32))
@@ -303,13 +304,15 @@ class Bootstrap(ShortRepr):
         noise, square = (
             np.sum([getattr(batch, name)[kept] for batch in batches], 0) / draws for name in ("noise", "square")
         )
-        by_draw = [np.concatenate(arrays) / total for arrays in zip(*(b.by_draw() for b in batches), strict=True)]
+        chance, around, around_square, extreme = (
+            np.concatenate(arrays) / total for arrays in zip(*(batch.by_draw() for batch in batches), strict=True)
+        )
         weight, left = own / total, max(0.0, 1 - total / max(compared, total))
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, total)), weight, w1, noise, square, *by_draw, drawn=total, row_error=error,
-            largest=largest,
+            float(max(compared, total)), weight, w1, noise, square, chance, around, around_square, extreme, total, error,
+            largest,
         )  # fmt: skip
 
     @classmethod
@@ -320,13 +323,13 @@ class Bootstrap(ShortRepr):
             return None
         share = [part.contexts / total for part in parts]
         weight = np.concatenate([part.weight * each for part, each in zip(parts, share, strict=True)])
-        by_row = [np.concatenate([getattr(part, name) for part in parts]) for name in ("w1", "noise", "square")]
-        by_draw = [
+        w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
+        chance, around, around_square, extreme = (
             np.sum([getattr(part, name) * each for part, each in zip(parts, share, strict=True)], 0)
-            for name in ("chance", "around", "around_square", "extreme")
-        ]
+            for name in _BY_DRAW
+        )
         error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
-        drawn = sum(part.drawn for part in parts)
+        drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
-            total, weight, *by_row, *by_draw, drawn=drawn, row_error=error, largest=max(part.largest for part in parts)
+            total, weight, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest
         )

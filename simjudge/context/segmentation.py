@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.patches import Contexts, label_contexts
 from simjudge.context.pool import Samples
 from simjudge.core.arrays import FloatArray, IntArray
@@ -79,7 +80,7 @@ def grid_samples(
         origin.append(corners[kept])
     if not parts:
         raise SimjudgeError(f"no patch of {patch[0]}x{patch[1]} labelled pixels fits into any of {count} frames")
-    samples = Samples(Contexts.concatenate(parts), np.concatenate(performance), np.concatenate(frame), count)
+    samples = Samples(Contexts.concatenate(parts), np.concatenate(performance), UnitNumbers(np.concatenate(frame)))
     return GridSamples(samples, np.concatenate(origin))
 
 

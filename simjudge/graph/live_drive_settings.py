@@ -9,7 +9,7 @@ from typing import Any
 from simjudge.core.settings import chosen
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 
-_SHARED = ("bootstrap", "permutations", "seed")
+_SHARED = ("draws", "seed")
 """Settings that the comparison of sets has too; the node has each once."""
 _PREFIX = "drive_"
 _OWN = chosen(DriveComparisonSettings, without=_SHARED)
@@ -25,10 +25,5 @@ def drive_settings(value: Callable[[str], Any]) -> DriveComparisonSettings:
     Raises:
         UsageError: one of them makes no sense.
     """
-    permutations = value("permutations")
-    return DriveComparisonSettings(
-        **{row.name: value(_PREFIX + row.name) for row in _OWN},
-        bootstrap=value("bootstrap"),
-        permutations=DriveComparisonSettings.permutations if permutations is None else permutations,
-        seed=value("seed"),
-    )
+    own = {row.name: value(_PREFIX + row.name) for row in _OWN}
+    return DriveComparisonSettings(**own, **{name: value(name) for name in _SHARED})

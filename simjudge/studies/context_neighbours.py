@@ -53,7 +53,7 @@ def _neighbours(
     samples = [class_samples(judged, class_id, result.method) for judged in sides]
     tree = ContextTree.by_area(Contexts.concatenate([each.contexts for each in samples]))
     table_rows = np.concatenate([of_class.rows_a, len(result.a.frames.objects) + of_class.rows_b])
-    frames = np.concatenate([samples[0].frame, samples[1].frame + samples[0].frame_count])
+    frames = np.concatenate([samples[0].numbers.unit, samples[1].numbers.unit + len(result.a.frames)])
     place_of = np.argsort(tree.order)
     rows = place_of[np.searchsorted(of_class.rows_a, anchors)]
     ones, method = np.ones(len(tree), np.int64), result.method

@@ -95,13 +95,13 @@ def compare_live(
         live: those of now.
         settings: how.
         live_is_real: the live drives are real and the reference is simulated; else the other way round.
-        sure: whether floor, interval, p and verdict are sought too.
+        sure: whether noise, gap, p and verdict are sought too.
 
     Raises:
         SimjudgeError: no stretch of the course has been passed in full yet, or as `compare_drive_sets`.
     """
     sides = (live, reference) if live_is_real else (reference, live)
-    return compare_drive_sets(*sides, settings if sure else replace(settings, permutations=0, bootstrap=0))
+    return compare_drive_sets(*sides, settings if sure else replace(settings, draws=0))
 
 
 def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:

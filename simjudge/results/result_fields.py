@@ -70,8 +70,7 @@ class EntryFields(OpenFields):
     n_overlap_b: Count | None = None
     false_positives_a: Count | None = None
     false_positives_b: Count | None = None
-    permutations: Count | None = None
-    bootstrap: Count | None = None
+    draws: Count | None = None
     units_a: Count | None = None
     units_b: Count | None = None
     w1_quantiles: dict[str, Value] | None = None
@@ -84,7 +83,7 @@ class ParameterFields(OpenFields):
 
     theta: Value = None
     patch: PatchSize | None = None
-    permutations: Count | None = None
+    draws: Count | None = None
     classes: list[str] | None = None
 
 

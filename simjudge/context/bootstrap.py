@@ -311,8 +311,8 @@ class Bootstrap(ShortRepr):
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, total)), weight, w1, noise, square, chance, around, around_square, extreme, total, error,
-            largest,
+            float(max(compared, total)), weight, w1, noise, square, chance, around, around_square, extreme, total,
+            error, largest,
         )  # fmt: skip
 
     @classmethod

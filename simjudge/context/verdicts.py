@@ -26,10 +26,6 @@ class Reason(StrEnum):
     UNEVEN_UNITS = "uneven_units"
     FEW_DRAWS = "few_draws"
     NEVER_PREDICTED = "never_predicted"
-    # Of results that were saved when chance was found by permutations.
-    SHORT_RECORDING = "short_recording"
-    FEW_RELABELLINGS = "few_relabellings"
-    FEW_PERMUTATIONS = "few_permutations"
 
 
 GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)

@@ -18,9 +18,9 @@ _VERDICTS = {
 }
 _REASONS = {
     "few units": Reason.FEW_UNITS,
-    "short recording": Reason.SHORT_RECORDING,
-    "few relabellings": Reason.FEW_RELABELLINGS,
-    "few permutations": Reason.FEW_PERMUTATIONS,
+    "short recording": Reason.FEW_UNITS,
+    "few relabellings": Reason.FEW_UNITS,
+    "few permutations": Reason.FEW_DRAWS,
     "never predicted": Reason.NEVER_PREDICTED,
 }
 _CODES: Mapping[str, Mapping[str, str]] = {"verdict": _VERDICTS, "verdict_study": _VERDICTS, "verdict_reason": _REASONS}

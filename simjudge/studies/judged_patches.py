@@ -61,7 +61,9 @@ def judge_patches(
     corner = grid.origin.astype(np.float64)
     height, wide = method.patch
     objects = Objects.build(
-        grid.samples.numbers.unit, np.zeros(len(corner), np.int64), np.hstack([corner, corner + np.array([wide, height])])
+        grid.samples.numbers.unit,
+        np.zeros(len(corner), np.int64),
+        np.hstack([corner, corner + np.array([wide, height])]),
     )
     size = taken.size if width is None else np.array([(width, scaled_height((w, h), width)) for w, h in taken.size])
     everything = np.ones(len(taken), np.bool_)

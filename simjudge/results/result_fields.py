@@ -76,6 +76,8 @@ class EntryFields(OpenFields):
     w1_quantiles: dict[str, Value] | None = None
     verdict: Annotated[str, Choice(*Verdict)]
     verdict_reason: Annotated[str, Choice(*Reason)]
+    verdict_below: Annotated[str, Choice(*Verdict)] | None = None
+    verdict_above: Annotated[str, Choice(*Verdict)] | None = None
 
 
 class ParameterFields(OpenFields):

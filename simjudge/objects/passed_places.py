@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import maximum_filter1d
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.objects.box_tracks import PlacedBoxes
 
-_MOST_FRAMES = 1500
+_Table = npt.NDArray[np.float32]
+_MOST_FRAMES = 1000
 """Frames that are held against each other; of longer sequences every so many."""
 _MOST_PAIRS = 15_000_000
 """Pairs of boxes that are held in memory."""
@@ -103,7 +106,7 @@ def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, e
     return _Stretches(frame, half, apart, run)
 
 
-def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[FloatArray, FloatArray] | None:
+def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[_Table, FloatArray] | None:
     """Between any two frames the labels that have a partner in the other one, and by frame the number of labels."""
     count = len(stretches.frame)
     there = np.flatnonzero(stretches.frame >= 0)
@@ -119,7 +122,7 @@ def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[FloatArray, 
         # A label counts once, however many partners it has in the other frame.
         keys = np.unique(one * count + place[other])
         np.add.at(table, (place[keys // count], keys % count), 1.0)
-    return (table + table.T).astype(np.float64), np.bincount(place, minlength=count).astype(np.float64)
+    return table + table.T, np.bincount(place, minlength=count).astype(np.float64)
 
 
 def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -151,21 +154,22 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
     return np.concatenate(first).astype(np.int64), np.concatenate(second).astype(np.int64)
 
 
-def _lines(table: FloatArray, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray]:
+def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray]:
     """Frames, and frames of earlier passes at the same place: the middles of stretches that are alike."""
     count, half = len(labels), stretches.half
     offsets = np.unique(np.rint(np.linspace(-half, half, min(_STEPS, 2 * half + 1))).astype(np.int64))
-    best = np.zeros((count, count))
+    best = np.zeros((count, count), np.float32)
     margin = int(np.ceil(half * max(_SLOPES)))
     padded, many = np.pad(table, margin), np.pad(labels, margin)
     for slope in _SLOPES:
-        score, whole, own = np.zeros((count, count)), np.zeros(count), np.zeros(count)
+        score, whole, own = np.zeros((count, count), np.float32), np.zeros(count), np.zeros(count)
         for d in offsets.tolist():
             r, c = margin + d, margin + round(slope * d)
             score += padded[r : r + count, c : c + count]
             own += many[r : r + count]
             whole += many[c : c + count]
-        np.maximum(best, score / np.maximum(own[:, None] + whole, 1.0), out=best)
+        score /= np.maximum(own[:, None] + whole, 1.0).astype(np.float32)
+        np.maximum(best, score, out=best)
     inside = stretches.frame >= 0
     index = np.arange(count)
     open_pairs = inside[:, None] & inside
@@ -178,7 +182,7 @@ def _lines(table: FloatArray, labels: FloatArray, stretches: _Stretches) -> tupl
     return first[earlier], second[earlier]
 
 
-def _limit(scores: FloatArray) -> float:
+def _limit(scores: _Table) -> float:
     """From where on a stretch is alike, by what all others are."""
     if not len(scores):
         return np.inf
@@ -187,13 +191,9 @@ def _limit(scores: FloatArray) -> float:
     return max(_ALIKE, middle + _DISTINCT * max(spread, 0.02))
 
 
-def _peaks(best: FloatArray, half: int) -> BoolArray:
+def _peaks(best: _Table, half: int) -> BoolArray:
     """Where no neighbour in the row is higher, within half a stretch."""
-    highest = best.copy()
-    for d in range(1, half + 1):
-        highest[:, d:] = np.maximum(highest[:, d:], best[:, :-d])
-        highest[:, :-d] = np.maximum(highest[:, :-d], best[:, d:])
-    out: BoolArray = best >= highest
+    out: BoolArray = best >= maximum_filter1d(best, 2 * half + 1, axis=1)
     return out
 
 

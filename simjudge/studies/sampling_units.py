@@ -130,7 +130,9 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
     if unit == "frame":
         blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
     wanted = unit in {"instance", "track"} or (block is None and not unit)
-    things = find_things(frames, sequence, forced=unit) if wanted else SeenThings(np.full(len(frames.objects), -1))
+    things = SeenThings(np.full(len(frames.objects), -1))
+    if wanted:
+        things = find_things(frames, sequence, performance, forced=unit)
     return _Side(judged, performance, sequence, blocks, things, unit)
 
 

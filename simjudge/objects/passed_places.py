@@ -34,6 +34,8 @@ _DISTINCT = 5.0
 """Standard deviations by which a stretch must be more alike than the others are: a regular course tells no place."""
 _STEPS = 21
 """Frames of a stretch that are looked at."""
+_PASSES = 3
+"""Other passes that a frame is matched with; the others follow from theirs."""
 _VOTES = 0.4
 """Share of the frames in which a track takes part that must name the same other track."""
 
@@ -80,7 +82,8 @@ def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) 
     if alike is None:
         return thing
     first, second = _lines(*alike, stretches)
-    return _joined(boxes, track, stretches.frame[first], stretches.frame[second], thing)
+    partner = _refined(boxes, sequences, every, stretches.frame[first], stretches.frame[second])
+    return _joined(boxes, track, stretches.frame[first], partner, thing)
 
 
 def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, every: int) -> _Stretches | None:
@@ -120,7 +123,8 @@ def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[_Table, Floa
     table = np.zeros((count, count), np.float32)
     for one, other in ((i, j), (j, i)):
         # A label counts once, however many partners it has in the other frame.
-        keys = np.unique(one * count + place[other])
+        keys = np.sort(one * count + place[other])
+        keys = keys[np.diff(keys, prepend=-1) != 0]
         np.add.at(table, (place[keys // count], keys % count), 1.0)
     return table + table.T, np.bincount(place, minlength=count).astype(np.float64)
 
@@ -177,9 +181,38 @@ def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[In
     open_pairs &= ~(near & (stretches.run[:, None] == stretches.run))
     limit = np.array([_limit(row[is_open]) for row, is_open in zip(best, open_pairs, strict=True)])
     found = open_pairs & (best >= limit[:, None]) & (best >= limit) & _peaks(best, half)
-    first, second = np.nonzero(found)
-    earlier = second < first
-    return first[earlier], second[earlier]
+    earlier = np.where(found & (index < index[:, None]), best, 0.0)
+    chosen = np.argsort(-earlier, axis=1, kind="stable")[:, :_PASSES]
+    first, rank = np.nonzero(np.take_along_axis(earlier, chosen, 1) > 0)
+    return first, chosen[first, rank]
+
+
+def _refined(
+    boxes: PlacedBoxes, sequences: list[IntArray], every: int, first: IntArray, second: IntArray
+) -> IntArray:
+    """Of the frames about `second` those that are most like `first`: only every so many were held against each other."""
+    if every == 1:
+        return second
+    frames = np.concatenate(sequences)
+    run = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
+    place = np.full(len(boxes.start) - 1, -1)
+    place[frames] = np.arange(len(frames))
+    offsets = np.unique(np.rint(np.linspace(-every / 2, every / 2, 7)).astype(np.int64))
+    out = second.copy()
+    for row, (f, g) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        near = np.clip(place[g] + offsets, 0, len(frames) - 1)
+        near = frames[near[run[near] == run[place[g]]]]
+        matched = [_aside(boxes, f, other) for other in near.tolist()]
+        out[row] = near[int(np.argmin(matched))]
+    return out
+
+
+def _aside(boxes: PlacedBoxes, first: int, second: int) -> float:
+    """How far the boxes of two frames are from each other, in reaches; 1 for a box without partner."""
+    a, b = boxes.rows(first), boxes.rows(second)
+    i, j = boxes.match(a, b, _REACH)
+    offset = np.linalg.norm(boxes.centre[a[i]] - boxes.centre[b[j]], axis=1) * np.exp(-boxes.size[a[i]])
+    return float((offset / _REACH).sum() + len(a) + len(b) - 2 * len(i))
 
 
 def _limit(scores: _Table) -> float:

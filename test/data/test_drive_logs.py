@@ -36,7 +36,10 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     path.write_text("time,x,y\n0,0,0\n1,1,0\n1,1,0\n2,,0\n0.5,5,0\n3,3,0\n")
     drive = read_drive(path)
     assert drive.time.tolist() == [0, 1, 3]
-    assert drive.losses.lines() == [f"3 rows without x, y or a time after the last one: {path}, line 4 (and 2 more)"]
+    assert drive.losses.lines() == [
+        f"1 rows without time, x or y: {path}, line 5",
+        f"2 rows without a time after the last one: {path}, line 4 (and 1 more)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -24,21 +24,17 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
+from simjudge.data.drive_pieces import count_breaks
 from simjudge.results.drive_result import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene
 from simjudge.studies.drives.cone_places import lane_cones
-from simjudge.studies.drives.course_line import fine_line, line_length, mean_line
+from simjudge.studies.drives.course_line import fine_line, line_length
 from simjudge.studies.drives.drive_metrics import METRICS, UNITS
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
-from simjudge.studies.drives.drive_windows import (
-    ConesAhead,
-    DrivenLine,
-    DriveWindows,
-    cut_windows,
-    driven_line,
-    median_speed,
-)
+from simjudge.studies.drives.drive_windows import ConesAhead, DriveWindows, cut_windows, median_speed
+from simjudge.studies.drives.driven_line import DrivenLine, driven_line
+from simjudge.studies.drives.mean_line import mean_line
 
 DriveSource = str | Path | DriveLog
 DRIVES, BLOCKS = "drives", "blocks of stretches"
@@ -184,26 +180,31 @@ def compare_drive_sets(
     losses, notes = Losses(), list[str]()
     for log in (*logs[0], *logs[1]):
         losses.extend(log.losses)
+        count_breaks(log.name, log.time, log.position, losses)
     _check_steering([*logs[0], *logs[1]])
-    course, cones = _course(settings, logs[0], notes)
-    lines = [driven_line(course, log) for side in logs for log in side]
+    course, cones = _course(settings, [*logs[0], *logs[1]], notes)
+    lines = [driven_line(course, log, losses) for side in logs for log in side]
     usual = (
         median_speed(course, lines)
         if settings.target_speed is None
         else np.full(len(course.centre_line), settings.target_speed)
     )
-    windows = tuple(
-        cut_windows(course, part, usual, settings.window, cones)
-        for part in (lines[: len(logs[0])], lines[len(logs[0]) :])
+    windows = (
+        cut_windows(course, lines[: len(logs[0])], usual, settings.window, cones),
+        cut_windows(course, lines[len(logs[0]) :], usual, settings.window, cones),
     )
-    for side, held in zip(("real", "simulated"), windows, strict=True):
+    for side, held, drives in zip(("real", "simulated"), windows, logs, strict=True):
         if not len(held.drive):
             raise SimjudgeError(
-                f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full; are they in the"
-                " same frame as the course?"
+                f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full{losses.reason};"
+                " are they in the same frame as the course?"
             )
+        for number in sorted(set(range(len(drives))) - set(held.drive.tolist())):
+            losses.add("drives that pass no stretch of the course in full", drives[number].name)
+    if settings.course is None or settings.target_speed is None:
+        windows = _passed_by_both(windows, notes)
     settings = _with_tolerances(settings, windows[0])
-    units, drawn = _units(windows, (len(logs[0]), len(logs[1])), notes)
+    units, drawn = _units(windows, notes)
     results, overall = _judge(windows, units, settings, notes, short=drawn.short)
     names = tuple([log.name for log in side] for side in logs)
     return DriveComparison(
@@ -219,13 +220,27 @@ def _check_steering(logs: Sequence[DriveLog]) -> None:
         raise SimjudgeError(f"steering is {said}; convert one of them, or leave the column out")
 
 
+def _passed_by_both(windows: tuple[DriveWindows, DriveWindows], notes: list[str]) -> tuple[DriveWindows, DriveWindows]:
+    """The stretches that drives of both sides pass: elsewhere one side alone would be its own middle and never err."""
+    places = [np.round(held.place, 6) for held in windows]
+    shared = [np.isin(ours, theirs) for ours, theirs in (places, places[::-1])]
+    if not shared[0].any():
+        raise SimjudgeError("real and simulated drives: both pass no stretch of the course in full; name a scene with"
+                            " --course, and give --target-speed")  # fmt: skip
+    left = [int((~kept).sum()) for kept in shared]
+    if any(left):
+        notes.append(f"{left[0]} real and {left[1]} simulated stretches are left out: no drive of the other side passes"
+                     " there, so that nothing tells the middle; --course and --target-speed keep them")  # fmt: skip
+    return windows[0].chosen(shared[0]), windows[1].chosen(shared[1])
+
+
 def _course(
-    settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]
+    settings: DriveComparisonSettings, drives: Sequence[DriveLog], notes: list[str]
 ) -> tuple[Course, ConesAhead | None]:
     """The line, and the cones along it where they are asked for."""
     if settings.course is None:
-        course = mean_line(real)
-        notes.append(f"the course is the mean line of the real drives: {line_length(course):.1f} m"
+        course = mean_line(drives)
+        notes.append(f"the course is the mean line of all drives, real and simulated alike: {line_length(course):.1f} m"
                      + (" a lap" if course.closed else ""))  # fmt: skip
         return course, None
     scene = read_scene(settings.course)
@@ -258,11 +273,12 @@ class _Resampling:
 
 
 def _units(
-    windows: tuple[DriveWindows, ...], drives: tuple[int, int], notes: list[str]
+    windows: tuple[DriveWindows, ...], notes: list[str]
 ) -> tuple[tuple[_Units, _Units], _Resampling]:
     """Whole drives where there are enough of them, else blocks as long as the data's own autocorrelation asks for."""
-    if min(drives) >= FEWEST_UNITS:
-        real, sim = (_Units(held.drive, count) for held, count in zip(windows, drives, strict=True))
+    drives = [np.unique(held.drive, return_inverse=True) for held in windows]
+    if min(len(numbers) for numbers, _ in drives) >= FEWEST_UNITS:
+        real, sim = (_Units(of_window.astype(np.int64), len(numbers)) for numbers, of_window in drives)
         return (real, sim), _Resampling(DRIVES)
     lengths = [
         estimate_block_length(held.drive, held.window, column)

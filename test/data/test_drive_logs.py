@@ -42,6 +42,39 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     ]
 
 
+def test_rows_that_lack_what_others_say_are_counted_and_the_others_keep_it(tmp_path):
+    """One heading that is missing had replaced all headings by the way of the positions."""
+    drive = made_drive(1, laps=0.5)
+    drive.yaw[30], drive.speed[40], drive.position[50, 0], drive.steering[60] = np.nan, np.nan, 1e300, np.nan
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive))
+    kept = np.delete(np.arange(len(drive)), [30, 40, 50])
+    np.testing.assert_allclose(again.yaw, drive.yaw[kept], atol=1e-12)
+    np.testing.assert_array_equal(again.speed, drive.speed[kept])
+    assert [line.split(":")[0] for line in again.losses.lines()] == [
+        "1 rows with numbers beyond 1e+12", "1 rows without the yaw that other rows have",
+        "1 rows without the speed that other rows have",
+    ]  # fmt: skip
+    assert "line 52" in again.losses.lines()[0]
+
+
+def test_a_clock_that_jumps_back_loses_no_row(tmp_path):
+    drive = made_drive(1, laps=0.5)
+    drive.time[100:] -= 3600
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive))
+    np.testing.assert_array_equal(again.time, drive.time)
+    assert [len(piece) for piece in again.pieces()] == [100, len(drive) - 100]
+
+
+def test_speed_and_heading_are_not_made_up_across_a_jump_or_a_hole(tmp_path):
+    drive = made_drive(1, laps=0.5, noise=0.0)
+    drive.position[100:] += 100.0
+    drive = drive[np.delete(np.arange(len(drive)), np.arange(150, 190))]
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive, ("time", "x", "y")))
+    np.testing.assert_allclose(again.speed, 1.0, atol=2e-3)
+    np.testing.assert_allclose(again.yaw, drive.yaw, atol=0.03)
+    assert [len(piece) for piece in again.pieces()] == [100, 50, len(drive) - 150]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -111,7 +111,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         course = write_course(Path(folder))
-        print("| drives, real and simulated | line | gaps of verdicts given | p <= 0.05 by itself, verdict given or not |")
+        print("| drives, real and simulated | line | gaps of verdicts given | p <= 0.05 by itself |")
         print("|" + " --- |" * 4)
         for real, sim in SIZES:
             for name, line in (("the drives' own", None), ("course", course)):

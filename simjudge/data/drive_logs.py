@@ -193,6 +193,11 @@ def _read_recording(path: Path, topic: str | None) -> DriveLog:
     path_of = poses.trajectory
     if len(path_of) < 2:
         raise SimjudgeError(f"{path}: {poses.topic} holds {len(path_of)} poses; at least 2 are needed")
+    if poses.jump_back > JUMP_BACK * 1e9:
+        raise SimjudgeError(
+            f"{path}: the stamps of {poses.topic} jump back by {poses.jump_back / 1e9:.3f} s, so that two parts of the"
+            " drive would lie in each other; give each part as a recording of its own (ros2 bag convert)"
+        )
     recording = Recording(path)
     speeds = _odometry_speeds(recording, poses.topic) if poses.type == ODOMETRY else {}
     rows, unit = _commands(recording, poses.losses)

@@ -127,6 +127,47 @@ def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
     np.testing.assert_allclose(drive.speed, 2.0 * np.cos(drive.yaw), atol=1e-6)
 
 
+def odometry_recording(path, stamps, speed=None):
+    """Poses 0.2 m apart in the order of recording; `speed` says what Odometry says of it."""
+    rows = []
+    for index, stamp in enumerate(stamps):
+        message = samples.odometry(samples.START + stamp, Pose.from_euler(0.2 * index, 0.0))
+        if speed is not None:
+            message.twist.twist.linear.x = speed[index]
+        rows.append(("/odom", samples.START + index * 100_000_000, message))
+    return samples.write_messages(path, rows)
+
+
+def test_a_recording_whose_clock_jumps_back_is_refused_and_one_that_loops_is_not(tmp_path):
+    """Put in order of their stamps, two parts of a drive had lain in each other."""
+    tenth = 100_000_000
+    with pytest.raises(SimjudgeError, match=r"the stamps of /odom jump back by 4\.900 s"):
+        read_drive(odometry_recording(tmp_path / "back", [*(k * tenth for k in range(50)),
+                                                          *(k * tenth + 1 for k in range(50))]))  # fmt: skip
+    late = [0, 1, 3, 2, *range(4, 50)]
+    assert len(read_drive(odometry_recording(tmp_path / "late", [k * tenth for k in late]))) == 50
+
+
+def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
+    """One had replaced the speeds of all others by those of the positions."""
+    speed = np.full(20, 1.5)
+    speed[7] = np.nan
+    drive = read_drive(odometry_recording(tmp_path / "run", [k * 100_000_000 for k in range(20)], speed))
+    assert len(drive) == 19
+    np.testing.assert_array_equal(drive.speed, 1.5)
+    assert drive.losses.lines() == ["1 poses without the speed that other poses have: run"]
+
+
+def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
+    drive = read_drive(recording(
+        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
+        lambda header, index: {"header": header, "steering": math.nan if index == 5 else 0.2, "throttle": 0.5,
+                               "braking": 0.0},
+    ))  # fmt: skip
+    np.testing.assert_allclose(drive.steering[2:], 0.2)
+    assert drive.losses.lines() == ["1 commands without a steering: run"]
+
+
 COMMANDS = {
     "simjudge_msgs/msg/VehicleInput": (SimpleNamespace(steering=-0.5, throttle=0.25), LOCK, (-0.5, 0.25)),
     "art_msgs/msg/VehicleInput": (SimpleNamespace(steering=0.1, throttle=1.0), LOCK, (0.1, 1.0)),

@@ -197,7 +197,7 @@ def compare_drive_sets(
         if not len(held.drive):
             raise SimjudgeError(
                 f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full{losses.reason};"
-                " are they in the same frame as the course?"
+                " are they in the same frame as the course, and do they move?"
             )
         for number in sorted(set(range(len(drives))) - set(held.drive.tolist())):
             losses.add("drives that pass no stretch of the course in full", drives[number].name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -65,9 +66,9 @@ def mean_line(drives: Sequence[DriveLog]) -> Course:
 
 def _first_guess(drives: Sequence[DriveLog]) -> tuple[FloatArray, bool]:
     """The piece or lap along which most metres are driven in its direction; and whether it is a lap."""
-    thinned = [_thinned(piece.position) for drive in drives for piece in drive.pieces()]
-    metres = [float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) for points, _ in thinned]
     pieces = [piece for drive in drives for piece in drive.pieces()]
+    thinned = [_thinned(piece.position) for piece in pieces]
+    metres = [float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) for points, _ in thinned]
     best, most = None, 0
     for number in sorted(range(len(pieces)), key=lambda k: -metres[k])[:_GUESSES]:
         lap, closed = _first_lap(pieces[number][thinned[number][1]])
@@ -88,9 +89,10 @@ def _first_guess(drives: Sequence[DriveLog]) -> tuple[FloatArray, bool]:
 
 def _thinned(points: FloatArray) -> tuple[FloatArray, IntArray]:
     """Points at least _THIN apart, so that noise where a car stands makes no line; and their rows."""
+    places = points.tolist()
     rows = [0]
-    for row in range(1, len(points)):
-        if np.hypot(*(points[row] - points[rows[-1]])) >= _THIN:
+    for row, place in enumerate(places):
+        if math.dist(place, places[rows[-1]]) >= _THIN:
             rows.append(row)
     return points[rows], np.array(rows)
 

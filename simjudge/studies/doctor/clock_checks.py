@@ -9,6 +9,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE
+from simjudge.data.rosbag2.writing import INVENTED_KEY
 from simjudge.studies.doctor.findings import CLOCK_TOPIC, ONE_CLOCK, PACE, RATE, RISING, STAMPS, Finding, quoted
 from simjudge.studies.doctor.survey import CLOCK, RecordingSurvey, TopicSurvey, as_nanoseconds
 
@@ -48,6 +49,9 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
     limit = "no header stamp is 0"
     if not streams:
         return Finding.unknown(STAMPS, "no topic of a sensor")
+    made_up = survey.recording.custom_data().get(INVENTED_KEY)
+    if made_up:
+        return Finding.missing(STAMPS, f"{made_up} frames said no time when simjudge wrote them: it made these up")
     empty = {topic.name: _unfilled(topic) for topic in streams if _unfilled(topic)}
     figure = f"{sum(empty.values())} of {sum(len(topic.stamp) for topic in streams)} are 0"
     worst = max(empty, key=lambda name: empty[name], default="")

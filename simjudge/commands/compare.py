@@ -28,7 +28,7 @@ def compare(
     ),
     fail_on: str | None = FAIL_ON,
 ) -> None:
-    """Compare a detector's performance on A and on B, context by context, with floor, interval and p value."""
+    """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import compare as run
 

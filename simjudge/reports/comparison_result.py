@@ -186,14 +186,14 @@ class ComparisonResult(ShownResult):
 
     @property
     def table(self) -> SummaryTable:
-        """One line a class: W1, what it would be by chance, how much of each set the other one shows."""
+        """One line a class: the gap, W1 beside its noise, how much of each set the other one shows."""
         return comparison_table(self.content)
 
     def __repr__(self) -> str:
-        """Name, W1 over all classes, verdict."""
-        w1 = self.numbers.overall.mean_w1
+        """Name, gap over all classes, verdict."""
+        gap = self.numbers.overall.gap
         words = verdict_words(self.verdict, self.numbers.overall.margin)
-        return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {words})"
+        return f"ComparisonResult({self.name!r}, gap {'-' if gap is None else f'{gap:.3f}'}, {words})"
 
 
 class SweepResult(ShownResult):

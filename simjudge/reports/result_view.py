@@ -78,7 +78,7 @@ class ResultView:
         sections: class by class.
         unsectioned: how many classes have no section.
         uncharted: how many sections have no charts.
-        is_sorted: whether classes are ordered by how far their W1 lies above the floor.
+        is_sorted: whether classes are ordered by their gap.
         maps: whether each class has context maps.
         gallery: the cards.
         breakdowns: the contexts by distance, truncation and occlusion, and the confusion of classes.

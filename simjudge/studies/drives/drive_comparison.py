@@ -54,7 +54,7 @@ class MetricResult:
     Attributes:
         metric: one of METRICS.
         comparison: what Algorithm 1 gives.
-        certainty: floor, excess, interval, p, margin and verdict.
+        certainty: noise, gap, interval, p, margin and verdict.
     """
 
     metric: str
@@ -270,7 +270,7 @@ def _units(
     frames, short = max(each.frames for each in lengths), any(each.limited for each in lengths)
     notes.append(
         f"fewer than {FEWEST_UNITS} drives on a side: chance draws blocks of {frames} stretches; how drives differ from"
-        " each other is not in floor and interval"
+        " each other is not in noise and interval"
     )  # fmt: skip
     out = []
     for held in windows:

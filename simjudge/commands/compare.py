@@ -36,6 +36,8 @@ def compare(
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
+    if result.balance:
+        print_note(result.balance)
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     if limit is not None:

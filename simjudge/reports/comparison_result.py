@@ -13,6 +13,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.latex import latex_table
@@ -159,6 +160,11 @@ class ComparisonResult(ShownResult):
         """What the verdict over all classes together means, and which numbers it rests on."""
         entry, names = self.saved.overall, SetNames.of_result(self.saved)
         return "" if entry is None else f"{headline(entry)}: {verdict_sentence(entry, names)}"
+
+    @property
+    def balance(self) -> str:
+        """How unlike the objects of like contexts are; empty where they are alike."""
+        return balance_sentence(self.saved)
 
     @property
     def next_step(self) -> str:

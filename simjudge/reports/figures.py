@@ -33,8 +33,16 @@ from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 __all__ = [
-    "context_map", "difference_histogram", "performance_distributions", "performance_vs_size", "plot", "sweep_curves",
-    "sweep_panels", "w1_histogram", "gap_by_class", "w1_vs_overlap",
+    "context_map",
+    "difference_histogram",
+    "gap_by_class",
+    "performance_distributions",
+    "performance_vs_size",
+    "plot",
+    "sweep_curves",
+    "sweep_panels",
+    "w1_histogram",
+    "w1_vs_overlap",
 ]  # fmt: skip
 
 ROW_HEIGHT = 30.0

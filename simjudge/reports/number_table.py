@@ -203,8 +203,7 @@ def _text(value: Any, field: str, kind: str) -> str:
         return format_count(value)
     if kind == "share" and (field.startswith("overlap") or field.endswith("_share")):
         return format_percent(value)
-    if field == "gap_size":
-        return format_number(value)
     if kind == "batch":
         return format_number(value, 1)
-    return format_count(value) if kind in ("count", "share") else format_number(value)
+    counted = kind in ("count", "share") and field != "gap_size"
+    return format_count(value) if counted else format_number(value)

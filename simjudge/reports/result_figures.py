@@ -15,7 +15,7 @@ from simjudge.reports.class_figures import (
     performance_vs_size,
     w1_histogram,
 )
-from simjudge.reports.figures import plot, shown_entries, sweep_curves, gap_by_class, w1_vs_overlap
+from simjudge.reports.figures import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap
 from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.report_figure import ReportFigure
 from simjudge.results.context_table import OVERALL

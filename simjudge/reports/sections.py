@@ -127,7 +127,8 @@ def ordered_entries(result: Result) -> list[ResultEntry]:
         result: the result.
 
     Returns:
-        All classes together, then class by class: by id where they are few, else by their gap. A single class is not shown a second time as all classes together.
+        All classes together, then class by class: by id where they are few, else by their gap. A single class
+        is not shown a second time as all classes together.
     """
     entries = list(result.classes if len(result.classes) == 1 else result.entries)
     if len(result.classes) > SORTED_BY_ID:

@@ -97,6 +97,13 @@ class InputFields(OpenFields):
     frames: Count | None = None
     objects: Count | None = None
     predictions: Count | None = None
+    units: Count | None = None
+    unit_kind: str | None = None
+    things: Count | None = None
+    passes: Count | None = None
+    block_frames: Count | None = None
+    block_seconds: Value = None
+    time_blocks: Count | None = None
 
 
 class ModelFields(OpenFields):
@@ -114,6 +121,13 @@ class InputsFields(OpenFields):
     model: ModelFields | None = None
 
 
+class BalanceFields(OpenFields):
+    """How unlike the objects of like contexts are, in standard deviations by covariate, A less B."""
+
+    differences: dict[str, Annotated[float, Number()]]
+    adjusted: bool
+
+
 class _HeaderFields(OpenFields):
     parameters: ParameterFields
     inputs: InputsFields
@@ -127,6 +141,7 @@ class ResultFile(_HeaderFields):
     overall: EntryFields
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
+    balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
 
 
 class CurveFields(OpenFields):

@@ -50,7 +50,7 @@ class MetricResult:
     Attributes:
         metric: one of METRICS.
         comparison: what Algorithm 1 gives.
-        certainty: floor, excess, interval, p, margin and verdict.
+        certainty: noise, gap, interval, p, margin and verdict.
     """
 
     metric: str

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.pool import Samples
@@ -97,7 +98,7 @@ def naive_algorithm(patches_a, performance_a, patches_b, performance_b, method):
 
 def samples_of(frames: FrameSet, performance: np.ndarray, method: Method, rows: np.ndarray | None = None) -> Samples:
     rows = np.arange(len(frames.objects)) if rows is None else rows
-    return Samples(object_contexts(frames, method, rows), performance[rows], frames.objects.frame[rows], len(frames))
+    return Samples(object_contexts(frames, method, rows), performance[rows], UnitNumbers(frames.objects.frame[rows]))
 
 
 PERFORMANCES = st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.7, 0.9, 1.0])

@@ -1,0 +1,576 @@
+"""Pairs of labelled sets whose difference is known: what `verdicts.py` tries verdicts on.
+
+A recording says which object stands where, in which frame, and what chance drew together. Effects give each object its
+performance: one part that a thing keeps (a cone in all its sightings, a scene), one of its frame, one of time, one of
+its own. Every part is normal, so that W1 between the populations of both sets has a formula. An object's prediction is
+its box, cut to the share that its performance says: the IoU of the two is that performance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.integrate import trapezoid
+from scipy.signal import lfilter
+from scipy.stats import norm
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
+
+IMAGE = (1280, 720)
+LEAST, MOST = 0.02, 1.0
+"""Ends of the performance of a found object."""
+CELL_PX = 160
+"""Side of the squares that hold one object each: each is alone in its patch."""
+WIDTH_BY_DEPTH = 245.0
+"""Pixels times metres: a cone of 0.35 m before a lens of 700 px."""
+NEAR_M, FAR_M = 4.0, 16.0
+"""Depth at which a cone leaves the image, and at which it is first labelled."""
+STEP_NS = 100_000_000
+"""10 frames a second."""
+EPOCH_NS = 1_403_636_579_763_555_584
+FIVE = 5.0
+"""Correlation times in a block of time."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """N objects in F frames, before anybody has looked for them.
+
+    Attributes:
+        frame: int64 (N,), ascending.
+        width, height: int64 (N,), even: with whole centres, equal objects have equal patches.
+        x, y: int64 (N,), the centre, pixels.
+        unit: int64 (N,), what chance drew: a thing, or the frame where all of a frame is new.
+        thing: int64 (N,), whose part of the performance an object has.
+        frame_count: F.
+        size: width and height of the images.
+        class_id: int64 (N,).
+        name, stamp, independent: see `FrameSet`; None: the names of photographs.
+        instance: int64 (N,), as the set tells it; None: the set tells nothing.
+        pose: float64 (F, 3), x, y (metres) and heading (radians) of the camera; None where nobody knows it.
+    """
+
+    frame: IntArray
+    width: IntArray
+    height: IntArray
+    x: IntArray
+    y: IntArray
+    unit: IntArray
+    thing: IntArray
+    frame_count: int
+    size: tuple[int, int] = IMAGE
+    class_id: IntArray | None = None
+    name: list[str] | None = None
+    stamp: IntArray | None = None
+    independent: bool = False
+    instance: IntArray | None = None
+    pose: FloatArray | None = None
+
+
+Record = Callable[[np.random.Generator], Recording]
+"""Draws a recording."""
+Sizes = Callable[[np.random.Generator, int], tuple[IntArray, IntArray]]
+"""Draws widths and heights of so many objects."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Widths and heights of which no two are similar at a threshold of 0.8.
+
+    Attributes:
+        count: kinds, 25 at most.
+    """
+
+    count: int = 4
+
+    @property
+    def table(self) -> IntArray:
+        """int64 (count, 2), width and height."""
+        sides = (20, 26, 34, 44, 56)
+        return np.array([(w, h) for w in sides for h in sides])[:: 25 // self.count][: self.count]
+
+    def __call__(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
+        """Draw sizes."""
+        chosen = self.table[random.integers(0, self.count, count)]
+        return chosen[:, 0], chosen[:, 1]
+
+
+@dataclass(frozen=True)
+class BetaSizes:
+    """Squares whose side lies between two ends.
+
+    Attributes:
+        first, second: parameters of the beta distribution.
+        ends: smallest and largest side, pixels.
+    """
+
+    first: float
+    second: float
+    ends: tuple[int, int] = (20, 60)
+
+    def __call__(self, random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
+        """Draw sizes."""
+        side = _even(self.ends[0] + (self.ends[1] - self.ends[0]) * random.beta(self.first, self.second, count))
+        return side, side
+
+
+def depth_sizes(random: np.random.Generator, count: int) -> tuple[IntArray, IntArray]:
+    """Sizes of cones at any depth at which a drive sees them.
+
+    Args:
+        random: draws them.
+        count: how many.
+    """
+    side = _even(WIDTH_BY_DEPTH / random.uniform(NEAR_M, FAR_M, count))
+    return side, side
+
+
+def photographs(
+    count: int, sizes: Sizes, objects: int = 3, classes: int = 1, ids: int = 0, *, random_poses: bool = False
+) -> Record:
+    """Frames that have nothing to do with each other.
+
+    Args:
+        count: frames.
+        sizes: of the objects.
+        objects: in each frame.
+        classes: of the objects, in equal numbers.
+        ids: instance numbers from 1 on that begin again in each frame; 0: the set tells none.
+        random_poses: the set says that its frames are independent; each object is a thing of its own.
+    """
+
+    def record(random: np.random.Generator) -> Recording:
+        strewn = _strewn(random, count, sizes, objects, classes, ids)
+        thing = np.arange(len(strewn.frame)) if random_poses else strewn.thing
+        return replace(strewn, thing=thing, name=_words(random, count), independent=random_poses)
+
+    return record
+
+
+def named_video(count: int, sizes: Sizes, naming: Callable[[np.random.Generator, int], list[str]]) -> Record:
+    """Frames of a video that share their light with their neighbours, and whose names alone say when they were.
+
+    Args:
+        count: frames.
+        sizes: of the objects.
+        naming: gives the names in order of time.
+    """
+
+    def record(random: np.random.Generator) -> Recording:
+        return replace(_strewn(random, count, sizes, 3, 1, 0), name=naming(random, count))
+
+    return record
+
+
+def nanosecond_names(_random: np.random.Generator, count: int) -> list[str]:
+    """19 digits."""
+    return [str(EPOCH_NS + STEP_NS * i) for i in range(count)]
+
+
+def second_names(_random: np.random.Generator, count: int) -> list[str]:
+    """Seconds, a point, microseconds."""
+    return [f"{micro // 10**6}.{micro % 10**6:06d}" for micro in (EPOCH_NS // 1000 + 10**5 * np.arange(count)).tolist()]
+
+
+def uneven_names(random: np.random.Generator, count: int) -> list[str]:
+    """Nanoseconds since a clock began, of frames that come when they can."""
+    steps = STEP_NS * random.lognormal(0, 0.8, count)
+    return [str(at) for at in (10**12 + np.cumsum(steps.astype(np.int64))).tolist()]
+
+
+def drive(
+    count: int, spacing_m: float = 3.5, step_m: float = 0.6, laps: int = 1, *, ids: bool = False, poses: bool = False
+) -> Record:
+    """A camera that drives past cones, left and right in turn; each is seen from far to near.
+
+    Args:
+        count: frames of a lap.
+        spacing_m: from cone to cone.
+        step_m: from frame to frame.
+        laps: rounds of a circle as long as a lap, past the same cones; 1: straight on.
+        ids: the set tells which cone is which.
+        poses: the set tells where the camera was.
+    """
+
+    def record(random: np.random.Generator) -> Recording:
+        length = count * step_m
+        cones = round((length if laps > 1 else length + FAR_M) / spacing_m)
+        along = np.concatenate([(np.arange(count) + random.uniform()) * step_m for _ in range(laps)])
+        radius = length / (2 * np.pi) if laps > 1 else np.inf
+        place = spacing_m * (np.arange(cones) + random.uniform(0.4, 0.6, cones))
+        camera = _on_course(along, random.normal(0, 0.1, len(along)), radius)
+        cone = _on_course(place, np.where(np.arange(cones) % 2, 1.8, -1.8), radius)
+        frame, thing = (part.ravel() for part in np.indices((len(along), cones)))
+        dx, dy = (cone[thing, i] - camera[frame, i] for i in (0, 1))
+        heading = camera[frame, 2]
+        depth, left = np.cos(heading) * dx + np.sin(heading) * dy, np.cos(heading) * dy - np.sin(heading) * dx
+        seen = (depth >= NEAR_M) & (depth <= FAR_M)
+        x = np.rint(IMAGE[0] / 2 - 700 * left / np.where(seen, depth, 1)).astype(np.int64)
+        seen &= (x > 40) & (x < IMAGE[0] - 40)
+        frame, thing, depth, x = frame[seen], thing[seen], depth[seen], x[seen]
+        side = _even(WIDTH_BY_DEPTH / depth)
+        return Recording(
+            frame, side, side, x, np.rint(IMAGE[1] / 2 + 560 / depth).astype(np.int64), thing, thing, len(along),
+            stamp=EPOCH_NS + STEP_NS * np.arange(len(along)), instance=thing + 1 if ids else None,
+            pose=camera if poses else None,
+        )  # fmt: skip
+
+    return record
+
+
+def slow_video(count: int, seen: int = 31) -> Record:
+    """Three lanes through which one cone after the other moves, a few pixels a frame.
+
+    Args:
+        count: frames.
+        seen: frames in which a cone is in the image.
+    """
+    step_px, sides = 8, np.array([28, 36, 46])
+
+    def record(random: np.random.Generator) -> Recording:
+        lanes = []
+        for lane, first in enumerate(random.integers(0, seen, 3)):
+            place = np.arange(count) + first
+            things = int(place[-1] // seen) + 1
+            side = sides[random.integers(0, len(sides), things)][place // seen]
+            x = 36 + step_px * (place % seen)
+            lanes.append(np.stack([np.arange(count), side, x, np.full(count, 120 + 240 * lane),
+                                   sum(len(np.unique(each[4])) for each in lanes) + place // seen]))  # fmt: skip
+        frame, side, x, y, thing = np.concatenate(lanes, axis=1)
+        order = np.argsort(frame, kind="stable")
+        frame, side, x, y, thing = (column[order] for column in (frame, side, x, y, thing))
+        width = 72 + step_px * (seen - 1)
+        return Recording(frame, side, side, x, y, thing, thing, count, size=(width, IMAGE[1]),
+                         stamp=EPOCH_NS + STEP_NS * np.arange(count))  # fmt: skip
+
+    return record
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Standard deviations of the parts of performance, and what else it depends on.
+
+    Attributes:
+        unit: of the part that a thing keeps.
+        frame: of the part that a frame's objects share.
+        time: of the part that goes with neighbouring frames; `correlation` of neighbours.
+        own: of each sighting by itself.
+        missed: share of the objects that nobody finds.
+        mean: of performance at a side of 35 px.
+        slope: by how much performance grows with the logarithm of the side.
+    """
+
+    unit: float = 0.1
+    frame: float = 0.03
+    time: float = 0.0
+    correlation: float = 0.8
+    own: float = 0.07
+    missed: float = 0.0
+    mean: float = 0.62
+    slope: float = 0.0
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the sum."""
+        return float(np.sqrt(self.unit**2 + self.frame**2 + self.time**2 + self.own**2))
+
+    @property
+    def block_frames(self) -> int:
+        """Frames of a block of time: five integrated correlation times."""
+        return int(np.ceil(FIVE * (1 + self.correlation) / (1 - self.correlation)))
+
+    def expected(self, width: IntArray, height: IntArray) -> FloatArray:
+        """Mean performance before it is cut to its ends."""
+        return self.mean + self.slope * np.log(np.sqrt(width * height) / 35)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How B differs from A.
+
+    Attributes:
+        gap: by how much the performance of B's found objects is lower.
+        kinds: so many of the kinds (see `Kinds`) are lower, the others are not; 0: all objects.
+        missed: share of the objects that B misses more.
+    """
+
+    gap: float = 0.0
+    kinds: int = 0
+    missed: float = 0.0
+
+    def __str__(self) -> str:
+        """A few words."""
+        what = f"gap {self.gap:g}" if self.gap else f"{self.missed:g} more missed" if self.missed else "none"
+        return what + (f", {self.kinds} kinds" if self.kinds else "")
+
+
+NOTHING = Difference()
+
+
+@dataclass(frozen=True)
+class Side:
+    """One set.
+
+    Attributes:
+        frames: the set as simjudge reads it.
+        performance: float64 (N,), which the IoU of each object must be; 0 where it is missed.
+        units: int64 (N,) each: everything that chance drew together, one column or two (things, blocks of time).
+        levelled: float64 (N,), performance less what the object's size does to it; 0 where it is missed.
+    """
+
+    frames: FrameSet
+    performance: FloatArray
+    units: tuple[IntArray, ...]
+    levelled: FloatArray
+
+
+@dataclass(frozen=True)
+class Design:
+    """Two sets, drawn again and again.
+
+    Attributes:
+        name: of one word.
+        words: what it is, for the table.
+        a, b: what each set records.
+        effects: on the performance of both.
+        differences: besides none, and gaps of 0.1 and 0.2.
+        settings: of the comparison, where it is not `CompareSettings()` (patch 72).
+        by_time: blocks of time are what was drawn: nothing else is shared.
+        paired: frame i of B shows the scene of frame i of A.
+        enough: the true units are twenty a side or more.
+    """
+
+    name: str
+    words: str
+    a: Record
+    b: Record
+    effects: Effects = field(default_factory=Effects)
+    differences: tuple[Difference, ...] = ()
+    settings: dict[str, object] = field(default_factory=dict)
+    by_time: bool = False
+    paired: bool = False
+    enough: bool = True
+
+    def draw(self, random: np.random.Generator, difference: Difference = NOTHING) -> tuple[Side, Side]:
+        """Draw both sets; what differs is drawn last, so that one seed gives the same sets with and without it.
+
+        Args:
+            random: draws them.
+            difference: of B from A.
+        """
+        first = self.a(random)
+        second = first if self.paired else self.b(random)
+        kept = random.normal(0, self.effects.unit, int(first.thing.max()) + 1)
+        others = kept if self.paired else random.normal(0, self.effects.unit, int(second.thing.max()) + 1)
+        shift = 0 if self.paired else int(first.unit.max()) + 1
+        return (
+            self._side("A", first, kept, 0, random, NOTHING),
+            self._side("B", second, others, shift, random, difference),
+        )
+
+    def truth(self, difference: Difference = NOTHING, count: int = 20_000) -> float:
+        """The mean over A's contexts of W1 between both populations at the object's own size.
+
+        Args:
+            difference: of B from A.
+            count: objects of A whose sizes are averaged, at least.
+        """
+        random = np.random.default_rng(7)
+        sizes: dict[tuple[int, int], int] = {}
+        while sum(sizes.values()) < count:
+            recorded = self.a(random)
+            pairs, number = np.unique(np.stack([recorded.width, recorded.height], 1), axis=0, return_counts=True)
+            for (w, h), many in zip(pairs.tolist(), number.tolist(), strict=True):
+                sizes[w, h] = sizes.get((w, h), 0) + many
+        if difference.kinds:
+            # Kinds come in equal numbers: their share is no matter of chance.
+            sizes = dict.fromkeys(sizes, 1)
+        total = sum(many * self._size_gap(np.array(size), difference) for size, many in sizes.items())
+        return total / sum(sizes.values())
+
+    def _size_gap(self, size: IntArray, difference: Difference) -> float:
+        differs = bool(_differs(difference, size[:1], size[1:])[0])
+        if not differs:
+            return 0.0
+        mean = float(self.effects.expected(size[:1], size[1:])[0])
+        grid = np.linspace(LEAST, MOST, 20_001)
+        found = [1 - self.effects.missed, 1 - self.effects.missed - difference.missed]
+        below = [
+            1 - share + share * norm.cdf(grid, mean - lower, self.effects.spread)
+            for share, lower in zip(found, (0, difference.gap), strict=True)
+        ]
+        # Below LEAST nobody but the missed: there both are level.
+        return float(trapezoid(np.abs(below[0] - below[1]), grid) + LEAST * abs(found[0] - found[1]))
+
+    def _side(
+        self, name: str, recorded: Recording, kept: FloatArray, shift: int, random: np.random.Generator,
+        difference: Difference,
+    ) -> Side:  # fmt: skip
+        effects, count = self.effects, len(recorded.frame)
+        of_frame = random.normal(0, effects.frame, recorded.frame_count)
+        of_frame = of_frame + effects.time * _autoregressive(random, recorded.frame_count, effects.correlation)
+        varied = kept[recorded.thing] + of_frame[recorded.frame] + random.normal(0, effects.own, count)
+        chance = random.random(count)
+        differs = _differs(difference, recorded.width, recorded.height)
+        expected = effects.expected(recorded.width, recorded.height)
+        value = np.clip(expected + varied - np.where(differs, difference.gap, 0), LEAST, MOST)
+        found = chance >= effects.missed + np.where(differs, difference.missed, 0)
+        units = [] if self.by_time else [recorded.unit + shift]
+        if effects.time:
+            units.append(recorded.frame // effects.block_frames + (0 if self.paired or not shift else 10**6))
+        return Side(
+            _frames(name, recorded, value, found), np.where(found, value, 0), tuple(units),
+            np.where(found, value - expected + effects.mean, 0),
+        )  # fmt: skip
+
+
+def _frames(name: str, recorded: Recording, value: FloatArray, found: np.ndarray) -> FrameSet:
+    x0, y0 = recorded.x - recorded.width // 2, recorded.y - recorded.height // 2
+    box = np.stack([x0, y0, x0 + recorded.width, y0 + recorded.height], 1).astype(np.float64)
+    guess = box.copy()
+    guess[:, 2] = box[:, 0] + value * recorded.width
+    class_id = np.ones(len(box), np.int64) if recorded.class_id is None else recorded.class_id
+    return FrameSet.build(
+        name, np.tile(recorded.size, (recorded.frame_count, 1)),
+        Objects.build(recorded.frame, class_id, box, recorded.instance),
+        Predictions.build(recorded.frame[found], class_id[found], guess[found], np.full(int(found.sum()), 0.9)),
+        frame_name=recorded.name, stamp=recorded.stamp, class_names={int(k): f"kind {k}" for k in np.unique(class_id)},
+        independent=recorded.independent,
+    )  # fmt: skip
+
+
+def _differs(difference: Difference, width: IntArray, height: IntArray) -> np.ndarray:
+    if not difference.kinds:
+        return np.full(len(width), difference != NOTHING)
+    lower = Kinds(25).table[: difference.kinds]
+    return (np.stack([width, height], 1)[:, np.newaxis] == lower).all(2).any(1)
+
+
+def _strewn(
+    random: np.random.Generator, count: int, sizes: Sizes, objects: int, classes: int, ids: int
+) -> Recording:  # fmt: skip
+    columns, rows = (side // CELL_PX for side in IMAGE)
+    cell = np.argsort(random.random((count, columns * rows)), axis=1)[:, :objects].ravel()
+    moved = random.integers(-30, 31, (2, count * objects))
+    frame = np.repeat(np.arange(count), objects)
+    width, height = sizes(random, len(frame))
+    instance = np.argsort(random.random((count, ids)), axis=1)[:, :objects].ravel() + 1 if ids else None
+    return Recording(
+        frame, width, height, CELL_PX // 2 + CELL_PX * (cell % columns) + moved[0],
+        CELL_PX // 2 + CELL_PX * (cell // columns) + moved[1], frame, frame, count,
+        class_id=random.integers(1, classes + 1, len(frame)), instance=instance,
+    )  # fmt: skip
+
+
+def _on_course(along: FloatArray, left: FloatArray, radius: float) -> FloatArray:
+    """x, y and heading at lengths of a course, and to its left."""
+    if np.isinf(radius):
+        return np.stack([along, left, np.zeros(len(along))], 1)
+    angle = along / radius
+    return np.stack([(radius - left) * np.sin(angle), radius - (radius - left) * np.cos(angle), angle], 1)
+
+
+def _words(random: np.random.Generator, count: int) -> list[str]:
+    letters = random.integers(ord("a"), ord("z") + 1, (count, 12), np.uint8)
+    return [row.tobytes().decode() for row in letters]
+
+
+def _autoregressive(random: np.random.Generator, count: int, correlation: float) -> FloatArray:
+    """A stationary AR(1) series of variance 1."""
+    noise = random.standard_normal(count)
+    noise[1:] *= np.sqrt(1 - correlation**2)
+    series: FloatArray = lfilter([1], [1, -correlation], noise)
+    return series
+
+
+def _even(side: FloatArray) -> IntArray:
+    return 2 * np.rint(side / 2).astype(np.int64)
+
+
+_PHOTOGRAPHS = Effects(unit=0.08, frame=0.0, own=0.15)
+_LIGHT = Effects(unit=0.0, frame=0.0, time=0.1, own=0.12)
+_SIZES = Effects(unit=0.05, frame=0.0, own=0.1, slope=0.3)
+_SMALL_GAP = (Difference(0.06),)
+_FOUR, _ONE_KIND = Kinds(4), Difference(0.3, kinds=1)
+
+
+def _designs() -> list[Design]:
+    found = [
+        Design(f"frames_{count}", f"independent frames, {count} a side", photographs(count, _FOUR),
+               photographs(count, _FOUR), _PHOTOGRAPHS, _SMALL_GAP)
+        for count in (50, 120, 300)
+    ]  # fmt: skip
+    found += [
+        Design("frames_50_500", "independent frames, 50 against 500", photographs(50, _FOUR), photographs(500, _FOUR),
+               _PHOTOGRAPHS),
+        Design("frames_missed", "independent frames, 120 a side, one object in five missed", photographs(120, _FOUR),
+               photographs(120, _FOUR), replace(_PHOTOGRAPHS, missed=0.2)),
+        Design("frames_classes", "independent frames, 120 a side, eight classes", photographs(120, Kinds(1), 6, 8),
+               photographs(120, Kinds(1), 6, 8), _PHOTOGRAPHS),
+    ]  # fmt: skip
+    for word, means in (("", {}), ("_poses", {"poses": True}), ("_ids", {"ids": True})):
+        laps = drive(200, spacing_m=5.0, laps=5, **means)
+        says = {"": "", "_poses": ", with poses", "_ids": ", with instance ids"}[word]
+        found += [
+            Design(f"laps_random{word}", f"5 laps of 200 frames past 24 cones against 600 random poses{says}", laps,
+                   photographs(600, depth_sizes, random_poses=True)),
+            Design(f"laps_laps{word}", f"5 laps of 200 frames past 24 cones against 5 past 24 others{says}", laps,
+                   laps),
+        ]  # fmt: skip
+    found += [
+        Design(f"drive_{count}", f"a drive of {count} frames against {count} random poses", drive(count),
+               photographs(count, depth_sizes, random_poses=True))
+        for count in (600, 1500)
+    ]  # fmt: skip
+    found += [
+        Design(f"slow_{count}", f"slow video, a cone seen in 31 frames, {count} frames a side", slow_video(count),
+               slow_video(count), enough=count > 200)
+        for count in (600, 200)
+    ]  # fmt: skip
+    found.append(
+        Design("approach_200", "a drive in which cones approach over 40 frames, 200 frames a side",
+               drive(200, step_m=0.3), drive(200, step_m=0.3))
+    )  # fmt: skip
+    found += [
+        Design(f"names_{word}", f"a video of 600 frames named by {says}", *[named_video(600, _FOUR, naming)] * 2,
+               _LIGHT, by_time=True, enough=False)
+        for word, says, naming in (
+            ("nanoseconds", "19-digit nanoseconds", nanosecond_names),
+            ("seconds", "sec.usec", second_names),
+            ("uneven", "nanoseconds of uneven rate", uneven_names),
+        )
+    ]  # fmt: skip
+    found += [
+        Design(f"sizes_{round(100 * theta)}", f"sizes unlike, theta {theta:g}, 400 frames a side",
+               photographs(400, BetaSizes(2, 3)), photographs(400, BetaSizes(3, 2)), _SIZES, settings={"theta": theta})
+        for theta in (0.5, 0.6, 0.7, 0.8, 0.9)
+    ]  # fmt: skip
+    found += [
+        Design(f"both_{count}", f"a drive, object and frame effects together, {count} frames a side", drive(count),
+               drive(count), Effects(unit=0.08, frame=0.0, time=0.08))
+        for count in (600, 1500)
+    ]  # fmt: skip
+    found.append(
+        Design("strewn_ids", "1,000 strewn scenes with ids 1 to 12 that begin again, against 300 photographs",
+               photographs(300, _FOUR), photographs(1000, _FOUR, 4, ids=12), _PHOTOGRAPHS)
+    )  # fmt: skip
+    found += [
+        Design(f"kinds_{kinds}", f"independent frames, 200 a side, {kinds} kinds of contexts",
+               *[photographs(200, Kinds(kinds))] * 2, _PHOTOGRAPHS,
+               (_ONE_KIND, *([Difference(missed=0.3, kinds=1)] if kinds == 10 else [])))
+        for kinds in (25, 10, 5)
+    ]  # fmt: skip
+    found += [
+        Design(f"pairs_{count}", f"{count} pairs of one scene each, strong scene effects",
+               *[photographs(count, _FOUR)] * 2, Effects(unit=0.15, frame=0.0, own=0.07), (Difference(0.03),),
+               paired=True, enough=count >= 20)
+        for count in (12, 40, 150)
+    ]  # fmt: skip
+    return found
+
+
+DESIGNS = {design.name: design for design in _designs()}

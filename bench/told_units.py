@@ -6,6 +6,8 @@ the other, are.
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
@@ -45,17 +47,20 @@ def told_test(
 
     Args:
         performance: float64 (N,), of A and of B.
-        units: int64 (N,) columns of A and of B; a number that both have is one unit of both.
+        units: int64 (N,) columns of A and of B, one or two; a number that both have is one unit of both.
         compared: see `batches`.
         draws: normal numbers of each unit.
         random: draws them.
     """
     multiplier = [np.zeros((len(values), draws), np.float32) for values in performance]
-    for columns in zip(*units, strict=True):
+    nothing = np.zeros(0, np.int64)
+    for columns in zip_longest(*units, fillvalue=nothing):
         names, place = np.unique(np.concatenate(columns), return_inverse=True)
         normal = random.standard_normal((len(names), draws), np.float32)
         parts = np.split(place, [len(columns[0])])
-        multiplier = [known + normal[part] for known, part in zip(multiplier, parts, strict=True)]
+        multiplier = [
+            known + normal[part] if len(part) else known for known, part in zip(multiplier, parts, strict=True)
+        ]
     observed, drawn, contexts = 0.0, np.zeros(draws), 0
     for count, *rows in compared:
         value = np.concatenate([values[chosen] for values, chosen in zip(performance, rows, strict=True)])

@@ -183,7 +183,14 @@ def uneven_names(random: np.random.Generator, count: int) -> list[str]:
 
 
 def drive(
-    count: int, spacing_m: float = 3.5, step_m: float = 0.6, laps: int = 1, *, ids: bool = False, poses: bool = False
+    count: int,
+    spacing_m: float = 3.5,
+    step_m: float = 0.6,
+    laps: int = 1,
+    *,
+    course: int | None = None,
+    ids: bool = False,
+    poses: bool = False,
 ) -> Record:
     """A camera that drives past cones, left and right in turn; each is seen from far to near.
 
@@ -192,6 +199,7 @@ def drive(
         spacing_m: from cone to cone.
         step_m: from frame to frame.
         laps: rounds of a circle as long as a lap, past the same cones; 1: straight on.
+        course: drives of one number are past the same cones; None: past new ones.
         ids: the set tells which cone is which.
         poses: the set tells where the camera was.
     """
@@ -201,7 +209,8 @@ def drive(
         cones = round((length if laps > 1 else length + FAR_M) / spacing_m)
         along = np.concatenate([(np.arange(count) + random.uniform()) * step_m for _ in range(laps)])
         radius = length / (2 * np.pi) if laps > 1 else np.inf
-        place = spacing_m * (np.arange(cones) + random.uniform(0.4, 0.6, cones))
+        placed = random if course is None else np.random.default_rng(course)
+        place = spacing_m * (np.arange(cones) + placed.uniform(0.4, 0.6, cones))
         camera = _on_course(along, random.normal(0, 0.1, len(along)), radius)
         cone = _on_course(place, np.where(np.arange(cones) % 2, 1.8, -1.8), radius)
         frame, thing = (part.ravel() for part in np.indices((len(along), cones)))
@@ -341,6 +350,7 @@ class Design:
         settings: of the comparison, where it is not `CompareSettings()` (patch 72).
         by_time: blocks of time are what was drawn: nothing else is shared.
         paired: frame i of B shows the scene of frame i of A.
+        same_things: B shows the things of A, so that a thing is one unit of both; of pairs it always is.
         enough: the true units are twenty a side or more.
     """
 
@@ -353,6 +363,7 @@ class Design:
     settings: dict[str, object] = field(default_factory=dict)
     by_time: bool = False
     paired: bool = False
+    same_things: bool = False
     enough: bool = True
 
     def draw(self, random: np.random.Generator, difference: Difference = NOTHING) -> tuple[Side, Side]:
@@ -365,20 +376,23 @@ class Design:
         first = self.a(random)
         second = first if self.paired else self.b(random)
         kept = random.normal(0, self.effects.unit, int(first.thing.max()) + 1)
-        others = kept if self.paired else random.normal(0, self.effects.unit, int(second.thing.max()) + 1)
-        shift = 0 if self.paired else int(first.unit.max()) + 1
+        same = self.paired or self.same_things
+        others = kept if same else random.normal(0, self.effects.unit, int(second.thing.max()) + 1)
+        shift = 0 if same else int(first.unit.max()) + 1
         return (
             self._side("A", first, kept, 0, random, NOTHING),
             self._side("B", second, others, shift, random, difference),
         )
 
-    def truth(self, difference: Difference = NOTHING, count: int = 20_000) -> float:
+    def truth(self, difference: Difference = NOTHING, count: int = 5000) -> float:
         """The mean over A's contexts of W1 between both populations at the object's own size.
 
         Args:
             difference: of B from A.
             count: objects of A whose sizes are averaged, at least.
         """
+        if difference == NOTHING:
+            return 0.0
         random = np.random.default_rng(7)
         sizes: dict[tuple[int, int], int] = {}
         while sum(sizes.values()) < count:
@@ -412,7 +426,9 @@ class Design:
     ) -> Side:  # fmt: skip
         effects, count = self.effects, len(recorded.frame)
         of_frame = random.normal(0, effects.frame, recorded.frame_count)
-        of_frame = of_frame + effects.time * _autoregressive(random, recorded.frame_count, effects.correlation)
+        # What was drawn frame by frame has no neighbours.
+        correlation = 0.0 if recorded.independent else effects.correlation
+        of_frame = of_frame + effects.time * _autoregressive(random, recorded.frame_count, correlation)
         varied = kept[recorded.thing] + of_frame[recorded.frame] + random.normal(0, effects.own, count)
         chance = random.random(count)
         differs = _differs(difference, recorded.width, recorded.height)
@@ -420,7 +436,7 @@ class Design:
         value = np.clip(expected + varied - np.where(differs, difference.gap, 0), LEAST, MOST)
         found = chance >= effects.missed + np.where(differs, difference.missed, 0)
         units = [] if self.by_time else [recorded.unit + shift]
-        if effects.time:
+        if effects.time and not recorded.independent:
             units.append(recorded.frame // effects.block_frames + (0 if self.paired or not shift else 10**6))
         return Side(
             _frames(name, recorded, value, found), np.where(found, value, 0), tuple(units),
@@ -521,6 +537,11 @@ def _designs() -> list[Design]:
             Design(f"laps_laps{word}", f"5 laps of 200 frames past 24 cones against 5 past 24 others{says}", laps,
                    laps),
         ]  # fmt: skip
+    replay = drive(200, spacing_m=5.0, laps=5, course=1, ids=True)
+    found.append(
+        Design("laps_replay_ids", "5 laps of 200 frames past 24 cones against 5 past the same, with instance ids", replay,
+               replay, same_things=True)
+    )  # fmt: skip
     found += [
         Design(f"drive_{count}", f"a drive of {count} frames against {count} random poses", drive(count),
                photographs(count, depth_sizes, random_poses=True))

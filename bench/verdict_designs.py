@@ -23,8 +23,10 @@ from simjudge.core.object_tables import Objects, Predictions
 IMAGE = (1280, 720)
 LEAST, MOST = 0.02, 1.0
 """Ends of the performance of a found object."""
+PATCH_PX = 72
+"""Side of the patch in which each object of every design is alone."""
 CELL_PX = 160
-"""Side of the squares that hold one object each: each is alone in its patch."""
+"""Side of the squares of strewn images, each of which holds one object at most."""
 WIDTH_BY_DEPTH = 245.0
 """Pixels times metres: a cone of 0.35 m before a lens of 700 px."""
 NEAR_M, FAR_M = 4.0, 16.0
@@ -51,7 +53,6 @@ class Recording:
         class_id: int64 (N,).
         name, stamp, independent: see `FrameSet`; None: the names of photographs.
         instance: int64 (N,), as the set tells it; None: the set tells nothing.
-        pose: float64 (F, 3), x, y (metres) and heading (radians) of the camera; None where nobody knows it.
     """
 
     frame: IntArray
@@ -68,7 +69,6 @@ class Recording:
     stamp: IntArray | None = None
     independent: bool = False
     instance: IntArray | None = None
-    pose: FloatArray | None = None
 
 
 Record = Callable[[np.random.Generator], Recording]
@@ -190,7 +190,7 @@ def drive(
     *,
     course: int | None = None,
     ids: bool = False,
-    poses: bool = False,
+    regular: bool = False,
 ) -> Record:
     """A camera that drives past cones, left and right in turn; each is seen from far to near.
 
@@ -201,7 +201,7 @@ def drive(
         laps: rounds of a circle as long as a lap, past the same cones; 1: straight on.
         course: drives of one number are past the same cones; None: past new ones.
         ids: the set tells which cone is which.
-        poses: the set tells where the camera was.
+        regular: cones stand evenly, so that one place of the course looks like another.
     """
 
     def record(random: np.random.Generator) -> Recording:
@@ -210,9 +210,11 @@ def drive(
         along = np.concatenate([(np.arange(count) + random.uniform()) * step_m for _ in range(laps)])
         radius = length / (2 * np.pi) if laps > 1 else np.inf
         placed = random if course is None else np.random.default_rng(course)
-        place = spacing_m * (np.arange(cones) + placed.uniform(0.4, 0.6, cones))
+        free = 0.05 if regular else 0.3
+        place = spacing_m * (np.arange(cones) + 0.5 + free * placed.uniform(-1, 1, cones))
+        beside = np.where(np.arange(cones) % 2, 1, -1) * (2 + 2 * free * placed.uniform(-1, 1, cones))
         camera = _on_course(along, random.normal(0, 0.1, len(along)), radius)
-        cone = _on_course(place, np.where(np.arange(cones) % 2, 1.8, -1.8), radius)
+        cone = _on_course(place, beside, radius)
         frame, thing = (part.ravel() for part in np.indices((len(along), cones)))
         dx, dy = (cone[thing, i] - camera[frame, i] for i in (0, 1))
         heading = camera[frame, 2]
@@ -221,11 +223,12 @@ def drive(
         x = np.rint(IMAGE[0] / 2 - 700 * left / np.where(seen, depth, 1)).astype(np.int64)
         seen &= (x > 40) & (x < IMAGE[0] - 40)
         frame, thing, depth, x = frame[seen], thing[seen], depth[seen], x[seen]
-        side = _even(WIDTH_BY_DEPTH / depth)
+        side, y = _even(WIDTH_BY_DEPTH / depth), np.rint(IMAGE[1] / 2 + 560 / depth).astype(np.int64)
+        alone = _alone(frame, side, x, y)
+        frame, thing, side, x, y = (column[alone] for column in (frame, thing, side, x, y))
         return Recording(
-            frame, side, side, x, np.rint(IMAGE[1] / 2 + 560 / depth).astype(np.int64), thing, thing, len(along),
+            frame, side, side, x, y, thing, thing, len(along),
             stamp=EPOCH_NS + STEP_NS * np.arange(len(along)), instance=thing + 1 if ids else None,
-            pose=camera if poses else None,
         )  # fmt: skip
 
     return record
@@ -273,11 +276,11 @@ class Effects:
         slope: by how much performance grows with the logarithm of the side.
     """
 
-    unit: float = 0.1
-    frame: float = 0.03
+    unit: float = 0.06
+    frame: float = 0.05
     time: float = 0.0
     correlation: float = 0.8
-    own: float = 0.07
+    own: float = 0.1
     missed: float = 0.0
     mean: float = 0.62
     slope: float = 0.0
@@ -482,6 +485,20 @@ def _strewn(
     )  # fmt: skip
 
 
+def _alone(frame: IntArray, side: IntArray, x: IntArray, y: IntArray) -> np.ndarray:
+    """Which boxes no larger box is so near to that one is in the patch of the other: it would hide them."""
+    alone = np.ones(len(frame), np.bool_)
+    for step in range(1, int(np.bincount(frame).max())):
+        near = frame[step:] == frame[:-step]
+        reach = PATCH_PX // 2 + np.maximum(side[step:], side[:-step]) // 2
+        for place in (x, y):
+            near &= np.abs(place[step:] - place[:-step]) < reach
+        later = side[step:] <= side[:-step]
+        alone[step:] &= ~(near & later)
+        alone[:-step] &= ~(near & ~later)
+    return alone
+
+
 def _on_course(along: FloatArray, left: FloatArray, radius: float) -> FloatArray:
     """x, y and heading at lengths of a course, and to its left."""
     if np.isinf(radius):
@@ -507,6 +524,7 @@ def _even(side: FloatArray) -> IntArray:
     return 2 * np.rint(side / 2).astype(np.int64)
 
 
+_LAPS = Effects(unit=0.1, frame=0.03, own=0.05)
 _PHOTOGRAPHS = Effects(unit=0.08, frame=0.0, own=0.15)
 _LIGHT = Effects(unit=0.0, frame=0.0, time=0.1, own=0.12)
 _SIZES = Effects(unit=0.05, frame=0.0, own=0.1, slope=0.3)
@@ -528,23 +546,23 @@ def _designs() -> list[Design]:
         Design("frames_classes", "independent frames, 120 a side, eight classes", photographs(120, Kinds(1), 6, 8),
                photographs(120, Kinds(1), 6, 8), _PHOTOGRAPHS),
     ]  # fmt: skip
-    for word, means in (("", {}), ("_poses", {"poses": True}), ("_ids", {"ids": True})):
+    for word, means in (("", {}), ("_ids", {"ids": True}), ("_regular", {"regular": True})):
         laps = drive(200, spacing_m=5.0, laps=5, **means)
-        says = {"": "", "_poses": ", with poses", "_ids": ", with instance ids"}[word]
+        says = {"": "", "_ids": ", with instance ids", "_regular": ", all evenly spaced"}[word]
         found += [
             Design(f"laps_random{word}", f"5 laps of 200 frames past 24 cones against 600 random poses{says}", laps,
-                   photographs(600, depth_sizes, random_poses=True)),
+                   photographs(600, depth_sizes, random_poses=True), _LAPS),
             Design(f"laps_laps{word}", f"5 laps of 200 frames past 24 cones against 5 past 24 others{says}", laps,
-                   laps),
+                   laps, _LAPS),
         ]  # fmt: skip
     replay = drive(200, spacing_m=5.0, laps=5, course=1, ids=True)
     found.append(
-        Design("laps_replay_ids", "5 laps of 200 frames past 24 cones against 5 past the same, with instance ids", replay,
-               replay, same_things=True)
+        Design("laps_replay_ids", "5 laps of 200 frames past 24 cones against 5 past the same, with instance ids",
+               replay, replay, _LAPS, same_things=True)
     )  # fmt: skip
     found += [
-        Design(f"drive_{count}", f"a drive of {count} frames against {count} random poses", drive(count),
-               photographs(count, depth_sizes, random_poses=True))
+        Design(f"drive_{count}", f"a drive of {count} frames against {count} random poses",
+               drive(count, step_m=0.12), photographs(count, depth_sizes, random_poses=True))
         for count in (600, 1500)
     ]  # fmt: skip
     found += [
@@ -572,7 +590,7 @@ def _designs() -> list[Design]:
     ]  # fmt: skip
     found += [
         Design(f"both_{count}", f"a drive, object and frame effects together, {count} frames a side", drive(count),
-               drive(count), Effects(unit=0.08, frame=0.0, time=0.08))
+               drive(count), Effects(unit=0.08, frame=0.0, time=0.08, own=0.07))
         for count in (600, 1500)
     ]  # fmt: skip
     found.append(

@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 from told_units import batches, told_test
-from verdict_designs import DESIGNS, NOTHING, Design, Difference, Side
+from verdict_designs import DESIGNS, NOTHING, PATCH_PX, Design, Difference, Side
 
+from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
 
-PATCH = (72, 72)
-"""The largest in which each object of every design is alone."""
 ALPHA = 0.05
 POWER_GAPS = (Difference(0.1), Difference(0.2))
 GAPS = ("large_gap", "gap", "small_gap")
@@ -71,13 +70,27 @@ def told_p(design: Design, a: Side, b: Side, settings: CompareSettings) -> float
         a, b: the sets.
         settings: threshold, draws and seed.
     """
-    sizes = tuple(np.rint(side.frames.objects.box[:, 2:] - side.frames.objects.box[:, :2]).astype(np.int64)
-                  for side in (a, b))  # fmt: skip
     values = (a.levelled, b.levelled) if design.effects.slope else (a.performance, b.performance)
+    return _told(values, a, b, settings)[1]
+
+
+def told_w1(a: Side, b: Side, settings: CompareSettings) -> float:
+    """Mean W1, likewise.
+
+    Args:
+        a, b: the sets.
+        settings: the threshold.
+    """
+    return _told((a.performance, b.performance), a, b, settings)[0]
+
+
+def _told(values: tuple[FloatArray, FloatArray], a: Side, b: Side, settings: CompareSettings) -> tuple[float, float]:
+    size_a, size_b = (np.rint(side.frames.objects.box[:, 2:] - side.frames.objects.box[:, :2]).astype(np.int64)
+                      for side in (a, b))  # fmt: skip
     classes = a.frames.objects.class_id, b.frames.objects.class_id
-    compared = batches((sizes[0], sizes[1]), classes, settings.method.theta)
+    compared = batches((size_a, size_b), classes, settings.method.theta)
     random = np.random.default_rng([2, settings.seed])
-    return told_test(values, (a.units, b.units), compared, settings.bootstrap, random)[1]
+    return told_test(values, (a.units, b.units), compared, settings.bootstrap, random)
 
 
 def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
@@ -88,7 +101,7 @@ def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
         draws: of every kind.
         seed: of the draws.
     """
-    fixed: dict[str, Any] = {"patch": PATCH, "permutations": draws, "bootstrap": draws, "seed": seed}
+    fixed: dict[str, Any] = {"patch": (PATCH_PX, PATCH_PX), "permutations": draws, "bootstrap": draws, "seed": seed}
     known = CompareSettings.__dataclass_fields__
     return CompareSettings(
         **{name: value for name, value in fixed.items() if name in known}, **design.settings, paired=design.paired

@@ -1,0 +1,112 @@
+"""The bench of verdicts: what it counts, and a small form of it, which holds verdicts to account in every run."""
+
+import enum
+
+import pytest
+from test_verdict_designs import bench_module
+
+bench_module("told_units")
+designs = bench_module("verdict_designs")
+verdicts = bench_module("verdicts")
+DESIGNS, NOTHING, Difference = designs.DESIGNS, designs.NOTHING, designs.Difference
+Trial = verdicts.Trial
+
+
+class Code(str, enum.Enum):
+    """As results have them."""
+
+    PREDICTS = "predicts"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("large gap", "large_gap"),
+        ("large_gap", "large_gap"),
+        ("predicts within margin", "predicts"),
+        (Code.PREDICTS, "predicts"),
+        ("too few", "too_few"),
+    ],
+)
+def test_verdicts_are_read_as_words_and_as_codes(given, code):
+    assert verdicts.verdict_code(given) == code
+
+
+def trials(*said, told=0.5):
+    return [Trial(verdict, gap, low, high, told, 1.0) for verdict, gap, low, high in said]
+
+
+def test_a_row_counts_what_was_said():
+    said = trials(
+        ("gap", 0.03, 0.01, 0.05),
+        ("predicts", 0.0, 0.0, 0.02),
+        ("cannot_tell", 0.01, 0.0, 0.1),
+        ("too_few", None, None, None),
+        ("too_few", None, None, None),
+    )
+    row = verdicts.Row.of_trials(DESIGNS["frames_50"], NOTHING, said)
+    counted = (row.gaps, row.of_given, row.too_few, row.cannot_tell, row.predicts, row.holds, row.told)
+    assert [(share.hits, share.trials) for share in counted] == [(1, 5), (1, 3), (2, 5), (1, 5), (1, 5), (2, 3), (0, 5)]
+    assert row.mean == pytest.approx(0.04 / 3)
+    assert row.median == 0.01
+    assert row.truth == 0
+
+
+def test_shares_have_the_exact_binomial_interval():
+    low, high = verdicts.Share(1, 20).interval
+    assert (low, high) == pytest.approx((0.00127, 0.24873), abs=1e-5)  # Clopper and Pearson's, as published
+    assert str(verdicts.Share(0, 0)) == "-"
+
+
+def faults(design, difference, *said, told=0.5):
+    return verdicts.Row.of_trials(DESIGNS[design], difference, trials(*said, told=told)).faults()
+
+
+HOLDS = ("cannot_tell", 0.0, 0.0, 0.3)
+
+
+def test_faults_where_nothing_differs():
+    assert faults("frames_50", NOTHING, *[HOLDS] * 100) == []
+    assert faults("frames_50", NOTHING, *[HOLDS] * 90, *[("gap", 0.0, 0.0, 0.1)] * 10) == ["false gaps?"]
+    assert faults("frames_50", NOTHING, *[HOLDS] * 70, *[("gap", 0.0, 0.01, 0.1)] * 30) == [
+        "interval", "false gaps", "false gaps of the verdicts",
+    ]  # fmt: skip
+    assert faults("frames_50", NOTHING, *[("too_few", None, None, None)] * 90, *[HOLDS] * 10) == ["too few"]
+    assert faults("slow_200", NOTHING, *[("too_few", None, None, None)] * 90, *[HOLDS] * 10) == []
+    assert faults("frames_50", NOTHING, *[("cannot_tell", 0.02, 0.0, 0.1)] * 100) == ["median of G"]
+
+
+def test_faults_where_something_differs():
+    lower = Difference(0.1)
+    found = ("large_gap", 0.1, 0.06, 0.14)
+    assert faults("frames_50", lower, *[found] * 100, told=0.01) == []
+    missed = ("predicts", 0.1, 0.02, 0.11)
+    assert faults("frames_50", lower, *[missed] * 100, told=0.01) == ["power", "predicts"]
+    assert faults("frames_50", lower, *[missed] * 100, told=0.5) == ["predicts"]
+    assert faults("frames_50", lower, *[("large_gap", 0.07, 0.06, 0.14)] * 50) == ["bias"]
+    assert faults("frames_50", lower, *[("large_gap", 0.1, 0.11, 0.14)] * 50) == ["interval"]
+
+
+def test_the_same_seed_gives_the_same_trial():
+    tried = [verdicts.try_once(DESIGNS["frames_50"], NOTHING, 3, 99, 7) for _ in range(2)]
+    assert vars(tried[0]) | {"seconds": 0} == vars(tried[1]) | {"seconds": 0}
+
+
+@pytest.mark.parametrize("name", ["frames_50", "frames_classes", "slow_600", "sizes_80", "laps_random"])
+def test_told_test_and_comparison_have_one_w1(name):
+    """Two independent ways from boxes to W1: without anything in common but the specification."""
+    design = DESIGNS[name]
+    a, b = design.draw(designs.np.random.default_rng(5))
+    settings = verdicts.settings_of(design, 49, 1)
+    found = verdicts.compare_pair(a.frames, b.frames, settings, precision=False)
+    expected = verdicts.told_w1(a, b, settings)
+    assert found.numbers["overall"]["mean_w1"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_tables_have_a_row_for_each_difference():
+    rows = list(verdicts.rows(["frames_50"], 4, 2, 49, 0))
+    assert [row.difference for row in rows] == ["none", "gap 0.06", "gap 0.1", "gap 0.2"]
+    assert [row.gaps.trials for row in rows] == [4, 4, 2, 2]
+    text = verdicts.table(rows)
+    assert len(text.splitlines()) == 3 + 1 + 5
+    assert len({line.count("|") for line in text.splitlines()[:3]}) == 1

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 from told_units import batches, told_test
-from verdict_designs import DESIGNS, NOTHING, PATCH_PX, Design, Difference, Side
+from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Difference, Side
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
@@ -102,10 +102,8 @@ def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
         seed: of the draws.
     """
     fixed: dict[str, Any] = {"patch": (PATCH_PX, PATCH_PX), "permutations": draws, "bootstrap": draws, "seed": seed}
-    known = CompareSettings.__dataclass_fields__
-    return CompareSettings(
-        **{name: value for name, value in fixed.items() if name in known}, **design.settings, paired=design.paired
-    )
+    known = {name: value for name, value in fixed.items() if name in CompareSettings.__dataclass_fields__}
+    return CompareSettings(**known, **design.settings, paired=design.paired)
 
 
 def judge(a: FrameSet, b: FrameSet, settings: CompareSettings) -> tuple[str, list[float | None]]:
@@ -133,7 +131,7 @@ def verdict_code(verdict: str) -> str:
 
 
 def try_once(
-    design: Design, difference: Difference, number: int, draws: int, seed: int, oracle: Oracle | None = told_p
+    design: Design, difference: Difference, number: int, draws: int, seed: int, *, oracle: Oracle | None = told_p
 ) -> Trial:
     """Draw both sets and judge them.
 
@@ -209,7 +207,7 @@ class Row:
     """All trials of a design at one difference.
 
     Attributes:
-        design: its name.
+        design, words, units, earlier_power: of the design (`words` are its description).
         difference: in words.
         truth: the gap between the populations.
         gaps: said "gap", of any size.
@@ -224,6 +222,9 @@ class Row:
     """
 
     design: str
+    words: str
+    units: int
+    earlier_power: float | None
     difference: str
     truth: float
     gaps: Share
@@ -245,7 +246,7 @@ class Row:
         given = [trial for trial in trials if trial.verdict not in NOT_GIVEN]
         gaps = [trial.gap for trial in trials if trial.gap is not None]
         return cls(
-            design.name, str(difference), truth,
+            design.name, design.words, design.units, design.earlier_power, str(difference), truth,
             Share.of(trial.verdict in GAPS for trial in trials),
             Share.of(trial.verdict in GAPS for trial in given),
             Share.of(trial.verdict in NOT_GIVEN for trial in trials),
@@ -266,17 +267,18 @@ class Row:
         Args:
             margin: from which a gap matters.
         """
-        enough = DESIGNS[self.design].enough
-        found = [self.holds.below(0.93, "interval"), self.too_few.above(0.05, "too few") if enough else ""]
+        found = [self.holds.below(0.93, "interval"), self.too_few.above(0.05, "too few") if self.units >= 20 else ""]
         if self.truth:
             found += [self._power_fault(), self._bias_fault()]
             found += [self.predicts.above(0.025, "predicts")] if self.truth >= margin else []
         else:
             found += [self.gaps.above(0.075, "false gaps"), self.of_given.above(0.1, "false gaps of the verdicts")]
-            found += ["median of G"] if enough and (self.median or 0) > 0.01 else []
+            found += ["median of G"] if self.units >= 50 and (self.median or 0) > 0.01 else []
         return [fault for fault in found if fault]
 
     def _power_fault(self) -> str:
+        if self.earlier_power is not None and self.difference == str(SMALL_GAP):
+            return self.gaps.below(0.9 * self.earlier_power, "power, earlier")
         return self.gaps.below(0.8 * (self.told.value or 0), "power")
 
     def _bias_fault(self) -> str:
@@ -348,13 +350,13 @@ def table(found: Sequence[Row]) -> str:
         found: the rows.
     """
     same = [
-        (DESIGNS[row.design].words, row.gaps.trials, row.gaps, row.of_given, row.too_few, row.cannot_tell, row.holds,
+        (row.words, row.gaps.trials, row.gaps, row.of_given, row.too_few, row.cannot_tell, row.holds,
          _number(row.median), row.told, f"{row.seconds:.2f}", ", ".join(row.faults()))
         for row in found
         if not row.truth
     ]  # fmt: skip
     unlike = [
-        (DESIGNS[row.design].words, row.difference, row.gaps.trials, f"{row.truth:.3f}",
+        (row.words, row.difference, row.gaps.trials, f"{row.truth:.3f}",
          f"{_number(row.mean)} ± {_number(row.mean_error)}", _number(row.median), row.holds, row.gaps, row.told,
          row.predicts, row.too_few, ", ".join(row.faults()))
         for row in found

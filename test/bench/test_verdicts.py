@@ -87,6 +87,12 @@ def test_faults_where_something_differs():
     assert faults("frames_50", lower, *[("large_gap", 0.1, 0.11, 0.14)] * 50) == ["interval"]
 
 
+def test_power_on_independent_frames_is_held_against_that_of_permutations():
+    found, missed = ("gap", 0.06, 0.01, 0.12), ("cannot_tell", 0.05, 0.0, 0.12)
+    assert faults("frames_50", designs.SMALL_GAP, *[found] * 55, *[missed] * 45) == []
+    assert faults("frames_50", designs.SMALL_GAP, *[found] * 30, *[missed] * 70) == ["power, earlier"]
+
+
 def test_the_same_seed_gives_the_same_trial():
     tried = [verdicts.try_once(DESIGNS["frames_50"], NOTHING, 3, 99, 7) for _ in range(2)]
     assert vars(tried[0]) | {"seconds": 0} == vars(tried[1]) | {"seconds": 0}
@@ -110,3 +116,16 @@ def test_tables_have_a_row_for_each_difference():
     text = verdicts.table(rows)
     assert len(text.splitlines()) == 3 + 1 + 5
     assert len({line.count("|") for line in text.splitlines()[:3]}) == 1
+
+
+SMALL = ["frames_50", "frames_classes", "laps_random", "laps_laps_ids", "slow_600", "names_nanoseconds", "sizes_50",
+         "pairs_40", "kinds_25"]  # fmt: skip
+"""A design of each kind."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_small_form_of_the_bench_holds(name):
+    """What chance may have done (see `Row.faults`) is no failure here; the bench itself has the trials to tell."""
+    for row in verdicts.rows([name], 24, 10, 199, 0):
+        assert [fault for fault in row.faults() if not fault.endswith("?")] == [], row

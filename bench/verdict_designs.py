@@ -532,7 +532,7 @@ def _even(side: FloatArray) -> IntArray:
 _LAPS = Effects(unit=0.1, frame=0.03, own=0.05)
 _PHOTOGRAPHS = Effects(unit=0.08, frame=0.0, own=0.15)
 _LIGHT = Effects(unit=0.0, frame=0.0, time=0.1, own=0.12)
-_SIZES = Effects(unit=0.05, frame=0.0, own=0.1, slope=0.3)
+_SIZES = Effects(unit=0.05, frame=0.0, own=0.17, mean=0.58, slope=0.3)
 _FOUR, _ONE_KIND = Kinds(4), Difference(0.3, kinds=1)
 
 

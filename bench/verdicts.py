@@ -3,6 +3,9 @@
 `python bench/verdicts.py --out verdicts.json` tries all designs in an hour at most on two cores and prints a table;
 `--designs laps_laps,slow_600 --trials 40` a few. The designs are in `verdict_designs.py`; what the same test says that
 is told what chance drew together, in `told_units.py`.
+
+`python bench/verdicts.py --halves photographs.json` cuts a real set of photographs with predictions (`simjudge detect
+--out`) into random halves again and again, all variants of a photograph in one: nothing differs.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,9 @@ from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Diffe
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
+from simjudge.data.photographs import source_photograph
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import read_inputs
 from simjudge.studies.pair import compare_pair
 
 ALPHA = 0.05
@@ -93,7 +98,7 @@ def _told(values: tuple[FloatArray, FloatArray], a: Side, b: Side, settings: Com
     return told_test(values, (a.units, b.units), compared, settings.bootstrap, random)
 
 
-def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
+def settings_of(design: Design | Halves, draws: int, seed: int) -> CompareSettings:
     """The settings of a trial.
 
     Args:
@@ -103,7 +108,7 @@ def settings_of(design: Design, draws: int, seed: int) -> CompareSettings:
     """
     fixed: dict[str, Any] = {"patch": (PATCH_PX, PATCH_PX), "permutations": draws, "bootstrap": draws, "seed": seed}
     known = {name: value for name, value in fixed.items() if name in CompareSettings.__dataclass_fields__}
-    return CompareSettings(**known, **design.settings, paired=design.paired)
+    return CompareSettings(**{**known, **design.settings}, paired=design.paired)
 
 
 def judge(a: FrameSet, b: FrameSet, settings: CompareSettings) -> tuple[str, list[float | None]]:
@@ -131,7 +136,7 @@ def verdict_code(verdict: str) -> str:
 
 
 def try_once(
-    design: Design, difference: Difference, number: int, draws: int, seed: int, *, oracle: Oracle | None = told_p
+    design: Design | Halves, difference: Difference, number: int, draws: int, seed: int, oracle: Oracle | None = told_p
 ) -> Trial:
     """Draw both sets and judge them.
 
@@ -150,6 +155,56 @@ def try_once(
     verdict, gap = judge(a.frames, b.frames, settings)
     took = time.perf_counter() - begin
     return Trial(verdict, *gap, None if oracle is None else oracle(design, a, b, settings), took)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Random halves of a real set, as a design in which nothing differs.
+
+    Attributes:
+        frames: the set.
+        settings, paired, earlier_power: as in `Design`.
+    """
+
+    frames: FrameSet
+    settings: dict[str, Any] = field(default_factory=lambda: {"patch": None})
+    paired: bool = False
+    earlier_power: None = None
+
+    @property
+    def name(self) -> str:
+        """That of the set."""
+        return self.frames.name
+
+    @property
+    def words(self) -> str:
+        """For the table."""
+        return f"halves of {self.name}, {len(self.frames)} photographs"
+
+    @property
+    def units(self) -> int:
+        """Photographs of a half."""
+        return len(set(self._photographs)) // 2
+
+    @property
+    def _photographs(self) -> list[str]:
+        return [source_photograph(name) for name in self.frames.frame_name]
+
+    def truth(self, _difference: Difference = NOTHING) -> float:
+        """Nothing differs."""
+        return 0.0
+
+    def draw(self, random: np.random.Generator, _difference: Difference = NOTHING) -> tuple[Side, Side]:
+        """Draw both halves.
+
+        Args:
+            random: draws them.
+        """
+        names, of_frame = np.unique(self._photographs, return_inverse=True)
+        first = np.isin(of_frame, random.permutation(len(names))[: len(names) // 2])
+        none = np.zeros(0)
+        a, b = (Side(self.frames.take(part), none, (), none) for part in (first, ~first))
+        return a, b
 
 
 @dataclass(frozen=True)
@@ -240,7 +295,7 @@ class Row:
     seconds: float
 
     @classmethod
-    def of_trials(cls, design: Design, difference: Difference, trials: Sequence[Trial]) -> Row:
+    def of_trials(cls, design: Design | Halves, difference: Difference, trials: Sequence[Trial]) -> Row:
         """Count what happened in the trials."""
         truth = design.truth(difference)
         given = [trial for trial in trials if trial.verdict not in NOT_GIVEN]
@@ -362,7 +417,7 @@ def table(found: Sequence[Row]) -> str:
         for row in found
         if row.truth
     ]  # fmt: skip
-    return f"{_markdown(_SAME, same)}\n\n{_markdown(_UNLIKE, unlike)}"
+    return "\n\n".join(_markdown(head, cells) for head, cells in ((_SAME, same), (_UNLIKE, unlike)) if cells)
 
 
 _SAME = ("nothing differs", "trials", "said gap", "of the verdicts", "too few", "cannot tell", "interval holds 0",
@@ -390,7 +445,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="JSON file for the rows")
+    parser.add_argument("--halves", type=Path, help="a set of photographs, in place of the designs")
     given = parser.parse_args()
+    if given.halves is not None:
+        halves = Halves(read_inputs(given.halves, given.halves, CompareSettings())[0].frames)
+        tried = [try_once(halves, NOTHING, number, given.draws, given.seed, None) for number in range(given.trials)]
+        print(table([Row.of_trials(halves, NOTHING, tried)]))
+        return
     names = given.designs.split(",")
     unknown = [name for name in names if name not in DESIGNS]
     if unknown:

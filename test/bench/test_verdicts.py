@@ -1,8 +1,11 @@
 """The bench of verdicts: what it counts, and a small form of it, which holds verdicts to account in every run."""
 
+import dataclasses
 import enum
 
+import numpy as np
 import pytest
+from random_frames import made
 from test_verdict_designs import bench_module
 
 bench_module("told_units")
@@ -102,11 +105,22 @@ def test_the_same_seed_gives_the_same_trial():
 def test_told_test_and_comparison_have_one_w1(name):
     """Two independent ways from boxes to W1: without anything in common but the specification."""
     design = DESIGNS[name]
-    a, b = design.draw(designs.np.random.default_rng(5))
+    a, b = design.draw(np.random.default_rng(5))
     settings = verdicts.settings_of(design, 49, 1)
     found = verdicts.compare_pair(a.frames, b.frames, settings, precision=False)
     expected = verdicts.told_w1(a, b, settings)
     assert found.numbers["overall"]["mean_w1"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_halves_of_a_set_share_no_photograph():
+    names = [f"photo{number // 3}_jpg.rf.{number}" for number in range(30)]
+    halves = verdicts.Halves(dataclasses.replace(made(0, 30), frame_name=names))
+    assert halves.units == 5
+    a, b = ({name.split("_")[0] for name in side.frames.frame_name} for side in halves.draw(np.random.default_rng(2)))
+    assert len(a) == len(b) == 5
+    assert not a & b
+    row = verdicts.Row.of_trials(halves, NOTHING, [verdicts.try_once(halves, NOTHING, 1, 99, 0, None)])
+    assert (row.truth, row.gaps.trials, row.told.trials) == (0, 1, 0)
 
 
 def test_tables_have_a_row_for_each_difference():

@@ -18,6 +18,10 @@ from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+MASK_SLACK_PX = 1
+"""Pixels by which a mask may hang over its box: boxes are rounded."""
+_LEAST_INSIDE = 0.9
+"""Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 """Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
 _UNUSABLE = {
@@ -66,7 +70,7 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
     """
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
-    masks = None if raw.masks is None else raw.masks.take(rows)
+    masks = _masks_in_boxes(raw, rows, losses)
     return Objects.build(
         raw.frame[rows],
         raw.class_id[rows].astype(np.int64),
@@ -92,7 +96,7 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     """
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
-    masks = None if raw.masks is None else raw.masks.take(rows)
+    masks = _masks_in_boxes(raw, rows, losses)
     return Predictions.build(
         raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks
     )
@@ -168,6 +172,35 @@ def parse_numbers(values: Sequence[Any]) -> FloatArray:
     # One of them is no number, perhaps a list.
     each = (parse_number(value) for value in values)
     return np.array([np.nan if value is None else value for value in each], np.float64)
+
+
+def _masks_in_boxes(raw: RawRows, rows: IntArray, losses: Losses) -> Masks | None:
+    """The masks of some rows, without those that lie elsewhere than their boxes: exports turn polygons upside down."""
+    if raw.masks is None:
+        return None
+    masks, box = raw.masks.take(rows), raw.box[rows]
+    first = masks.origin.astype(np.float64)
+    extent = np.hstack([first, first + masks.shape[:, ::-1]])
+    near = np.hstack([box[:, :2] - MASK_SLACK_PX, box[:, 2:] + MASK_SLACK_PX])
+    over = (extent[:, :2] < near[:, :2]).any(1) | (extent[:, 2:] > near[:, 2:]).any(1)
+    doubtful = np.flatnonzero(over & (masks.shape[:, 0] > 0)).tolist()
+    away = [i for i in doubtful if _share_inside(masks, i, near[i]) < _LEAST_INSIDE]
+    if not away:
+        return masks
+    kind = "masks that lie outside their boxes (the box is kept)"
+    count_losses(losses, kind, rows[away], _naming(raw.where, raw.box))
+    kept = np.ones(len(rows), np.bool_)
+    kept[away] = False
+    crops = [masks.crop(i) if has and masks.has(i) else None for i, has in enumerate(kept.tolist())]
+    return Masks.from_crops(crops, np.where(kept[:, None], masks.origin, 0))
+
+
+def _share_inside(masks: Masks, index: int, box: FloatArray) -> float:
+    """Which share of a mask's pixels lies in a box."""
+    crop = masks.crop(index)
+    corner = np.tile(masks.origin[index], 2)
+    x0, y0, x1, y1 = np.clip(np.rint(box - corner), 0, np.tile(crop.shape[::-1], 2)).astype(int).tolist()
+    return float(crop[y0:y1, x0:x1].sum() / crop.sum())
 
 
 def _optional(

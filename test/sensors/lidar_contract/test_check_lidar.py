@@ -333,7 +333,7 @@ def times_in(unit, kind):
 
 
 def test_times_in_microseconds_are_told_and_taken_so():
-    outcomes = {each.name: each for each in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
+    outcomes = {each.check: each for each in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
     assert outcomes["times in a turn"].verdict == PASS
     assert outcomes["times in a turn"].figure == "99.81 ms, 0.998 turns, times taken for microseconds"
 
@@ -342,7 +342,7 @@ def test_a_turn_is_held_against_the_rate():
     scans = turns()
     for rows in scans:
         rows["time"] *= 1e-3
-    outcomes = {each.name: each for each in check_lidar(clouds_of(scans))[0].outcomes}
+    outcomes = {each.check: each for each in check_lidar(clouds_of(scans))[0].outcomes}
     assert outcomes["times in a turn"].verdict == FAIL
     assert outcomes["times in a turn"].figure == "a turn takes 0.1 ms by the times, a scan 100 ms by the stamps"
     assert "is the unit of the times another?" in outcomes["times in a turn"].note

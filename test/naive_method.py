@@ -23,6 +23,10 @@ def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.n
     width, height = (int(v) for v in frames.size[objects.frame[anchor]])
     x0, y0, x1, y1 = naive_edges(objects.box[anchor], width, height, method)
     left, top = math.floor((x0 + x1) / 2 - w / 2), math.floor((y0 + y1) / 2 - h / 2)
+    across, down = w / 2, h / 2
+    if method.integer_boxes:  # the tool's "buffer" is whole, and so is its centre
+        across, down = w // 2, h // 2
+        left, top = int((x0 + x1) / 2) - across, int((y0 + y1) / 2) - down
     picture: dict[int, np.ndarray] = {}
     for o in np.flatnonzero(objects.frame == objects.frame[anchor]):
         key = int(objects.class_id[o]) if method.class_aware else 0
@@ -43,8 +47,8 @@ def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.n
             kept = np.zeros((h, w), bool)
             rx, ry = method.mask_factor * (x1 - x0) / 2, method.mask_factor * (y1 - y0) / 2
             kept[
-                max(0, int(h / 2 - ry)) : min(h - 1, int(h / 2 + ry)) + 1,
-                max(0, int(w / 2 - rx)) : min(w - 1, int(w / 2 + rx)) + 1,
+                max(0, int(down - ry)) : min(h - 1, int(down + ry)) + 1,
+                max(0, int(across - rx)) : min(w - 1, int(across + rx)) + 1,
             ] = True
             patch &= kept
         out[key] = patch
@@ -74,7 +78,7 @@ def naive_similar(c: dict[int, np.ndarray], a: dict[int, np.ndarray], method: Me
     inter, union = naive_counts(c, a)
     if union == 0:
         return method.theta < 0.0 if method.strict else method.theta <= 0.0
-    return inter > method.theta * union if method.strict else inter >= method.theta * union
+    return inter / union > method.theta if method.strict else inter >= method.theta * union
 
 
 def naive_algorithm(patches_a, performance_a, patches_b, performance_b, method):

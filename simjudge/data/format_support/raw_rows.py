@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,10 @@ from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+MASK_SLACK_PX = 1
+"""Pixels by which a mask may hang over its box: boxes are rounded."""
+_LEAST_INSIDE = 0.9
+"""Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 """Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
 _UNUSABLE = {
@@ -98,6 +102,34 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     )
 
 
+def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
+    """Leave out masks that lie elsewhere than their boxes: exports turn polygons upside down.
+
+    Args:
+        raw: rows of a file that states boxes and masks.
+        losses: takes the masks.
+
+    Returns:
+        All rows.
+    """
+    masks, box = raw.masks, raw.box
+    if masks is None:
+        return raw
+    first = masks.origin.astype(np.float64)
+    extent = np.hstack([first, first + masks.shape[:, ::-1]])
+    near = np.hstack([box[:, :2] - MASK_SLACK_PX, box[:, 2:] + MASK_SLACK_PX])
+    over = (extent[:, :2] < near[:, :2]).any(1) | (extent[:, 2:] > near[:, 2:]).any(1)
+    # What is no box is counted as such.
+    usable = np.isfinite(box).all(1) & (box[:, :2] < box[:, 2:]).all(1) & (np.abs(box) <= FARTHEST_PX).all(1)
+    doubtful = np.flatnonzero(over & usable & (masks.shape[:, 0] > 0)).tolist()
+    away = [i for i in doubtful if _share_inside(masks, i, near[i]) < _LEAST_INSIDE]
+    kind = "masks that lie outside their boxes (the box is kept)"
+    count_losses(losses, kind, np.array(away, np.int64), _naming(raw.where, box))
+    lost = set(away)
+    crops = [masks.crop(i) if i not in lost and masks.has(i) else None for i in range(len(masks))]
+    return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
+
+
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
     """Read values that a file may leave out; those that cannot be are counted, and unknown.
 
@@ -168,6 +200,14 @@ def parse_numbers(values: Sequence[Any]) -> FloatArray:
     # One of them is no number, perhaps a list.
     each = (parse_number(value) for value in values)
     return np.array([np.nan if value is None else value for value in each], np.float64)
+
+
+def _share_inside(masks: Masks, index: int, box: FloatArray) -> float:
+    """Which share of a mask's pixels lies in a box."""
+    crop = masks.crop(index)
+    corner = np.tile(masks.origin[index], 2)
+    x0, y0, x1, y1 = np.clip(np.rint(box - corner), 0, np.tile(crop.shape[::-1], 2)).astype(int).tolist()
+    return float(crop[y0:y1, x0:x1].sum() / crop.sum())
 
 
 def _optional(

@@ -105,7 +105,7 @@ class BoxColumns:
                 self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
                 continue
             best = best_guess(item.results)
-            if best is None:
+            if best is None or class_of_guess(best) == "":
                 self.losses.add("boxes without a class", where)
                 continue
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)

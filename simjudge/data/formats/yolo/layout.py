@@ -10,7 +10,7 @@ from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.input_files import is_file, is_folder
-from simjudge.core.text import near_name, one_line, read_text
+from simjudge.core.text import near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
 from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
@@ -39,12 +39,16 @@ class YoloSplit:
 
 @dataclass(frozen=True)
 class YoloLayout:
-    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people."""
+    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people.
+
+    `keypoints` is the number of keypoints of an object (`kpt_shape` of a pose data set), 0 for none.
+    """
 
     root: Path
     splits: list[YoloSplit]
     class_names: dict[int, str]
     notes: list[str] = field(default_factory=list)
+    keypoints: int = 0
 
 
 def is_yolo(path: Path, *, described: bool = False) -> bool:
@@ -96,9 +100,10 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
     ]
     if not splits and (root / "images").is_dir():
         splits = [_split("", _files(root / "images", losses), root / "images")]
+    notes = _read_once(splits, description)
     if not splits:
         raise SimjudgeError(f"{description}: names no split, and there is no folder images; add 'train: FOLDER'")
-    return YoloLayout(root, splits, names)
+    return YoloLayout(root, splits, names, notes, _keypoints(content, description))
 
 
 def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
@@ -113,7 +118,8 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
         notes += [note] if note else []
         splits.append(YoloSplit(name, images, labels, predictions))
     if above is not None:
-        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above), notes)
+        content = _read_description(above)[0]
+        return YoloLayout(root, splits, parse_class_names(content, above), notes, _keypoints(content, above))
     texts = [split.labels or split.predictions for split in splits]
     names = find_names(list(dict.fromkeys([*texts, root, root.parent])))
     return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"), notes)
@@ -154,6 +160,31 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
     if count is not None and count != len(found):
         raise SimjudgeError(f"{path}: {len(found)} names for {one_line(count)} classes ('nc', 'classes'); mend one")
     return found
+
+
+def _read_once(splits: list[YoloSplit], description: Path) -> list[str]:
+    """Take pictures that an earlier split has out of later ones; a note tells of them."""
+    seen: set[Path] = set()
+    twice: list[Path] = []
+    for split in splits:
+        again = [image for image in split.images if image.resolve() in seen]
+        twice += again
+        split.images[:] = [image for image in split.images if image not in again]
+        seen.update(image.resolve() for image in split.images)
+    if not twice:
+        return []
+    return [f"{description}: {len(twice)} pictures stand in several splits, each is read once: {twice[0].name}, ..."]
+
+
+def _keypoints(content: dict[Any, Any], path: Path) -> int:
+    """The number of keypoints that the rows of a pose data set hold, behind their boxes."""
+    shape = content.get("kpt_shape")
+    if shape is None:
+        return 0
+    numbers = [parse_integer(each) for each in shape] if isinstance(shape, list) else []
+    if len(numbers) != 2 or not (numbers[0] or 0) > 0 or numbers[1] not in {2, 3}:
+        raise SimjudgeError(f"{path}: kpt_shape: {one_line(shape)} is not [keypoints, 2 or 3]; correct it")
+    return numbers[0] or 0
 
 
 def _split(name: str, images: list[Path], folder: Path) -> YoloSplit:

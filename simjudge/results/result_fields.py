@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
 from simjudge.context.verdicts import REASONS, VERDICTS
+from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
 from simjudge.core.text import load_json
@@ -43,7 +44,7 @@ class ClassKey(FieldType):
 
     def _read(self, value: Any) -> Any:
         digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS
-        if not digits or int(value) >= 2**31:
+        if not digits or int(value) > LARGEST_CLASS_ID:
             raise refusal(self.needed)
         return value
 
@@ -160,10 +161,12 @@ class CropFields(Fields):
     place: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     patch: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     file: Annotated[str, Text("the name of a file")] | None = None
-    labels: list[Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=_FARTHEST_PX)]]
+    labels: list[
+        Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=LARGEST_CLASS_ID)]
+    ]
     predictions: list[
         Annotated[
-            tuple[float, float, float, float, float, float], Vector("class x0 y0 x1 y1 score", largest=_FARTHEST_PX)
+            tuple[float, float, float, float, float, float], Vector("class x0 y0 x1 y1 score", largest=LARGEST_CLASS_ID)
         ]
     ]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.class_names import free_class_id, is_class_id
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import Masks
@@ -164,6 +165,8 @@ class BoxColumns:
         self.mask.append(getattr(item, "mask", None))
 
     def _name(self, number: int, name: str) -> None:
+        if not is_class_id(number):
+            return  # its boxes are counted as lost, and a name would go into results that nobody can read
         have = self.class_names.setdefault(number, name)
         if have != name:
             raise SimjudgeError(
@@ -224,14 +227,14 @@ def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:
                 moved[i] = i
                 names[i] = name
         for i, name in waiting:
-            moved[i] = max([-1, *names, *used]) + 1
+            moved[i] = free_class_id([*names, *used])
             names[moved[i]] = name
     number = {name: i for i, name in sorted(names.items(), reverse=True)}
     strings = {k for k in (*labels.class_id, *detections.class_id) if isinstance(k, str)}
     used |= {moved.get(i, i) for i in detections.class_id if isinstance(i, int)}
     for name in sorted(strings):
         if name not in number:
-            number[name] = max([-1, *names, *used]) + 1
+            number[name] = free_class_id([*names, *used])
             names[number[name]] = name
     labels.class_id = [number[k] if isinstance(k, str) else k for k in labels.class_id]
     detections.class_id = [number[k] if isinstance(k, str) else moved.get(k, k) for k in detections.class_id]

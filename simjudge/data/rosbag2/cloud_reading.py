@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
+from simjudge.core.class_names import is_class_id
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
@@ -268,6 +270,8 @@ def _boxes(
                 losses.add("boxes with numbers that are not finite", at)
             elif kind is None:
                 losses.add("boxes without a class", at)
+            elif isinstance(kind, int) and not is_class_id(kind):
+                losses.add(WRONG_CLASS_ID, f"{at} ({kind})")
             else:
                 rows.append(values)
                 ids.append((number[stamp], kind, int(box.instance_id) if is_own else _instance(box.id)))

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
+from simjudge.core.class_names import is_class_id
 from simjudge.core.errors import Losses
 from simjudge.data.clouds.cloud_set import CloudPredictions
+from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.rosbag2.recording import Recording
@@ -98,6 +100,9 @@ def read_detected_boxes(
             if not np.isfinite((*values, box.score)).all() or not any(values[3:7]):
                 at = f"{where} at {format_seconds(stamp)}, box {number}"
                 losses.add("detected boxes with numbers that are not finite", at)
+                continue
+            if not is_class_id(int(box.class_id)):
+                losses.add(WRONG_CLASS_ID, f"{where} at {format_seconds(stamp)}, box {number} ({box.class_id})")
                 continue
             rows.append((*values, box.score))
             kind = _class_id(int(box.class_id), str(box.class_name), names, used)

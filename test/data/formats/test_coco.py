@@ -103,7 +103,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
         ({"category_id": 3}, "class ids without a name"),
-        ({"category_id": "dog"}, "class ids that are no whole number"),
+        ({"category_id": "dog"}, "class ids that are no whole number from 0 to 2147483647"),
         ({"image_id": 8}, "annotations of images that are not there"),
         ({"image_id": [1]}, "annotations of images that are not there"),
         ({"iscrowd": 1}, "crowd regions, which are no objects"),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id
+from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
@@ -300,9 +300,13 @@ def _numbered(kinds: Sequence[int | str], names: dict[int, str]) -> dict[int | s
     used = {kind for kind in kinds if isinstance(kind, int)}
     numbered: dict[int | str, int] = {kind: kind for kind in used}
     free = (number for number in count() if number not in used)
+    known: dict[str, int] = {}
     for name in sorted({kind for kind in kinds if isinstance(kind, str)}):
-        numbered[name] = next(free)
-        names[numbered[name]] = name
+        key = normalized_name(name)
+        if key not in known:
+            known[key] = next(free)
+            names[known[key]] = name
+        numbered[name] = known[key]
     return numbered
 
 

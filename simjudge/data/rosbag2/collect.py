@@ -14,6 +14,7 @@ from rosbags.typesys.store import Typestore
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
+from simjudge.data.rosbag2.camera_info import picture_size
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,
@@ -115,7 +116,7 @@ def _take(
     elif kind == FRAME_INFO:
         out.infos.setdefault(stamp, message)
     elif kind == CAMERA_INFO:
-        out.camera_size = (int(message.width), int(message.height))
+        out.camera_size = picture_size(message)
 
 
 def _encoded_size(message: Any) -> Size:

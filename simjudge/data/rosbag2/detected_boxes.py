@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id
+from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses
 from simjudge.data.clouds.cloud_set import CloudPredictions
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
@@ -116,9 +116,10 @@ def read_detected_boxes(
 
 
 def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> int:
-    if names.setdefault(number, name) == name:
+    wanted = normalized_name(name)
+    if normalized_name(names.setdefault(number, name)) == wanted:
         return number
-    same = next((each for each, held in names.items() if held == name), None)
+    same = next((each for each, held in names.items() if normalized_name(held) == wanted), None)
     if same is not None:
         return same
     free = next(each for each in count() if each not in used)

@@ -42,6 +42,8 @@ def test_boxes_are_pixels(yolo):
         "\ufeffnames: [red, green]\r\ntrain: ./train/images\r\nvalid: ./valid/images\r\n",  # BOM, CRLF
         "names: [red, green]\nnc: 2\n",  # no paths at all: found by looking
         "names: [red, green]\npath: ../datasets/elsewhere\ntrain: train/images\nval: valid/images\n",  # moved away
+        "names: [red, green]\ntrain: train\\images\nval: .\\valid\\images\n",  # Windows
+        "names: [red, green]\ntrain: ..\\train\\images\nval: valid\\images\n",
     ],
 )
 def test_descriptions(yolo, text):

@@ -207,6 +207,21 @@ def test_detections_numbered_differently_follow_the_names(tmp_path: Path) -> Non
     assert frames.predictions.class_id.tolist() == [1, 2, 3]
 
 
+def test_a_detector_that_writes_a_name_in_another_case_means_the_labels_class(tmp_path: Path) -> None:
+    """As names beside numbers, as names alone (vision_msgs), and both."""
+    found = vision(5, [("Traffic_Cone", 0.5, 4, 3, 4, 4), ("Post", 0.5, 4, 3, 4, 4)])
+    own = labels(5, 3, name="traffic cone")
+    frames = read_recording(recording(tmp_path, [("/gt", own), ("/detections", found)]))
+    assert frames.class_names == {3: "traffic cone", 4: "Post"}
+    assert frames.predictions is not None
+    assert frames.predictions.class_id.tolist() == [3, 4]
+    other = vision(5, [("traffic cone", 0.5, 4, 3, 4, 4)])
+    frames = read_recording(recording(tmp_path, [("/labels", other), ("/detections", found)]))
+    assert frames.class_names == {0: "traffic cone", 1: "Post"}
+    assert frames.predictions is not None
+    assert frames.predictions.class_id.tolist() == [0, 1]
+
+
 def test_a_class_with_two_names(tmp_path: Path) -> None:
     path = recording(tmp_path, [("/gt", labels(5, 1, name="red")), ("/gt", labels(6, 1, name="green"))])
     with pytest.raises(SimjudgeError, match="class 1 is 'red' in one message and 'green' in another"):

@@ -116,7 +116,7 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
 
 def _frame(row: dict[str, Any], frame_of: dict[Any, int]) -> int | None:
     image = row.get("image_id")
-    if isinstance(image, int | str) and image in frame_of:
+    if isinstance(image, int | float | str) and image in frame_of:
         return frame_of[image]
     name = row.get("file_name")
     return frame_of.get(Path(name).stem) if isinstance(name, str) else None
@@ -141,5 +141,5 @@ def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
         images = content.get("images") if isinstance(content, dict) else None
         if isinstance(images, list):
             named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
-            return {key: number[stem] for key, stem in named if isinstance(key, int | str) and stem in number}
+            return {key: number[stem] for key, stem in named if isinstance(key, int | float | str) and stem in number}
     return {}

@@ -13,7 +13,14 @@ from simjudge.core.input_files import is_file, is_folder
 from simjudge.core.text import near_name, one_line, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, possible_paths, read_darknet
+from simjudge.data.formats.yolo.darknet import (
+    SUFFIX,
+    find_darknet,
+    find_names,
+    is_darknet,
+    possible_paths,
+    read_darknet,
+)
 from simjudge.data.formats.yolo.label_folders import described_folders, find_labelled_images, undescribed_folders
 
 SPLITS = ("train", "valid", "val", "test")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
+from simjudge.context.method import LARGEST_PATCH, MOST_TRIES
 from simjudge.context.verdicts import REASONS, VERDICTS
 from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.documents import Fields, check_content
@@ -25,12 +26,14 @@ _FARTHEST_PX = 1e9
 """Coordinates of boxes at most, pixels, as readers of data sets have it."""
 _DIGITS = 10
 """Digits of the largest class number, 2^31 - 1."""
-_LARGEST_PATCH = 1e6
-"""Side of a patch at most, pixels."""
+_MOST_UNITS = 10_000_000
+"""Sampling units of a set at most: what is computed again of a result takes memory for each."""
 
 Count = Annotated[int, Whole(0, _MOST_ROWS)]
+Tries = Annotated[int, Whole(0, MOST_TRIES)]
+Units = Annotated[int, Whole(0, _MOST_UNITS)]
 Value = Annotated[float, Number()] | None
-PatchSize = Annotated[tuple[float, float], Vector("height width", gt=0, largest=_LARGEST_PATCH)]
+PatchSize = Annotated[tuple[float, float], Vector("height width", ge=1, le=LARGEST_PATCH)]
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,10 @@ class EntryFields(OpenFields):
     n_overlap_b: Count | None = None
     false_positives_a: Count | None = None
     false_positives_b: Count | None = None
-    permutations: Count | None = None
-    bootstrap: Count | None = None
-    units_a: Count | None = None
-    units_b: Count | None = None
+    permutations: Tries | None = None
+    bootstrap: Tries | None = None
+    units_a: Units | None = None
+    units_b: Units | None = None
     w1_quantiles: dict[str, Value] | None = None
     verdict: Annotated[str, Choice(*VERDICTS)]
     verdict_reason: Annotated[str, Choice(*REASONS)]
@@ -84,7 +87,8 @@ class ParameterFields(OpenFields):
 
     theta: Value = None
     patch: PatchSize | None = None
-    permutations: Count | None = None
+    permutations: Tries | None = None
+    bootstrap: Tries | None = None
     classes: list[str] | None = None
 
 
@@ -94,6 +98,7 @@ class InputFields(OpenFields):
     name: str | None = None
     path: str | None = None
     frames: Count | None = None
+    units: Units | None = None
     objects: Count | None = None
     predictions: Count | None = None
 

@@ -63,6 +63,9 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
     losses.extend(target.losses)
     losses.extend(labels.losses)
     base = replace(target, losses=losses)
+    if not labels.labelled.any():
+        what = "predictions only" if labels.predictions is not None else "no labels"
+        raise SimjudgeError(f"{labels.name}: holds {what}; give a set whose frames are labelled")
     match = _same_size(match_frames(labels, base, labels.labelled, tolerance_ns), labels, base)
     lost = np.flatnonzero(labels.labelled & (match < 0))
     count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)

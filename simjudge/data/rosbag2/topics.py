@@ -17,6 +17,7 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     VISION_BOXES,
 )
+from simjudge.data.rosbag2.unread_topics import describe_unread
 
 _NO_PHOTOGRAPH = re.compile(
     r"semantic|instance|segment|depth|mask|overlay|debug|disparity|annotated|result", re.IGNORECASE
@@ -89,7 +90,8 @@ def choose_topics(
     detections = _one(where, types, _DETECTION, detection, free, near)
     if not (images or labels or detections or FRAME_INFO in types.values()):
         held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
-        raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}")
+        unread = "".join(f"; {line}" for line in describe_unread(types.items()))
+        raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}{unread}")
     near = near or labels or detections
     return FrameTopics(
         images, labels, detections, _nearest(types, FRAME_INFO, near), _nearest(types, CAMERA_INFO, near)

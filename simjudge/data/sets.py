@@ -24,6 +24,7 @@ from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.folder_choices import data_sets_in
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
+from simjudge.data.format_support.labels_left_aside import name_labels
 from simjudge.data.format_support.picture_location import refuse_outside
 from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
@@ -284,7 +285,7 @@ def _unknown(source: Source) -> SimjudgeError:
     """What to say of something of no known format."""
     what = "not a data set that simjudge knows"
     if source.json is not None:
-        what = "JSON, but neither COCO annotations nor a list of frames"
+        what = name_labels(source.json) or "JSON, but neither COCO annotations nor a list of frames"
     elif source.is_folder and not any(source.path.iterdir()):
         what = "an empty folder"
     else:

@@ -1,5 +1,7 @@
 """Predictions and labels of one set put onto the frames of another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
@@ -10,6 +11,9 @@ from simjudge.core.images import FileImages
 from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images, readable_images
+from simjudge.data.format_support.labels_left_aside import describe_labels_left_aside
+
+log = logging.getLogger(__name__)
 
 
 def sniff_image_folder(path: Path) -> bool:
@@ -42,6 +46,8 @@ def read_image_folder(path: str | Path) -> FrameSet:
     images, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
     if not images:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
+    for line in describe_labels_left_aside(path, images):
+        log.warning("%s; left aside", line)
     names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
     return FrameSet.build(

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.images import encode_png
+from simjudge.core.images import ArrayImages, encode_png
+from simjudge.core.object_tables import Objects
 from simjudge.graph.graphs import GRAPHS
 from simjudge.studies.doctor import findings as names
 from simjudge.studies.doctor.doctor import diagnose
@@ -498,3 +499,21 @@ def test_one_lidar_must_have_all_that_is_asked_of_lidars(lacking, answer):
         for about in ("/front", "/rear") for check in (names.CLOUDS, names.CLOUD_FIELDS, names.BOXES)
     ]  # fmt: skip
     assert next(each for each in answer_questions(findings) if each.question.name == "lidar").answer == answer
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_objects_are_followed_over_time_only_where_pictures_have_times(tmp_path, stamped):
+    """The line that is printed is one that works: pictures in a folder have no time of recording to stand in."""
+    stamps = [number * SECOND // 10 for number in range(1, 9)] if stamped else None
+    objects = Objects.build(range(8), [0] * 8, [[8, 8, 20, 20]] * 8, [1] * 8)
+    pictures = ArrayImages([np.random.default_rng(n).integers(0, 256, (48, 64, 3), np.uint8) for n in range(8)])
+    made = sj.FrameSet.build("set", [SIZE] * 8, objects, stamp=stamps, class_names={0: "cone"}, images=pictures)
+    for name in ("real", "virtual"):
+        sj.write(made, tmp_path / name, "yolo")
+    found = diagnose(tmp_path / "real")
+    answer = next(each for each in found.answers if each.question.name == "objects")
+    assert answer.answer == (WITH_LOSS if stamped else NO)
+    line = found.command(answer).replace("VIRTUAL", shlex.quote(str(tmp_path / "virtual")))
+    words = [word.replace("result", str(tmp_path / "result")) for word in shlex.split(line)[1:]]
+    code = CliRunner().invoke(app, words).exit_code
+    assert code in ((0, 3) if stamped else (1,))

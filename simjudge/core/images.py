@@ -17,6 +17,7 @@ from PIL import Image
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.file_signatures import name_format
 from simjudge.core.input_files import LARGEST_IMAGE_FILE, check_file, read_bytes
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -25,6 +26,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 IMAGE_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
 """What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs."""
 
+_HEAD_BYTES = 64
 LARGEST_IMAGE = 89_478_485
 """Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS)."""
 
@@ -248,7 +250,8 @@ def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArr
             values = _deep_values(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
             return values if turn is None else np.ascontiguousarray(turn(values))
     except DAMAGED_IMAGE as error:
-        raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
+        what = _not_read(data[:_HEAD_BYTES]) or f"the image is cut off or damaged ({error})"
+        raise ImageError(f"{where}: {what}") from error
 
 
 def is_turned(data: bytes) -> bool:
@@ -356,7 +359,7 @@ def image_size(path: str | Path) -> tuple[int, int]:
         raise ImageError(str(error)) from error
     except DAMAGED_IMAGE as error:
         empty = path.exists() and path.stat().st_size == 0
-        detail = "the image is empty (0 bytes)" if empty else f"not a readable image ({error})"
+        detail = "the image is empty (0 bytes)" if empty else _foreign(path) or f"not a readable image ({error})"
         raise ImageError(f"{path}: {detail}") from error
 
 
@@ -367,6 +370,20 @@ def _upright_size(image: Image.Image) -> tuple[int, int]:
         width, height = int(tags[256]), int(tags[257])
         return (height, width) if tags.get(_ORIENTATION) in _SIDEWAYS else (width, height)
     return image.size[::-1] if _exif_orientation(image) in _SIDEWAYS else image.size
+
+
+def _foreign(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return _not_read(stream.read(_HEAD_BYTES))
+    except OSError:
+        return ""
+
+
+def _not_read(head: bytes) -> str:
+    """What to say of a format that simjudge does not read; "" where the file begins as none that is known."""
+    name = name_format(head)
+    return f"is {name}, which simjudge does not read; convert it to JPEG or PNG" if name else ""
 
 
 def as_rgb(pixels: RgbImage) -> RgbImage:

@@ -119,7 +119,7 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
             raise SimjudgeError(
                 f"{bag}: holds no images to make frames for; simjudge replay makes them at a steady rate"
             )
-        seen = choose_topics(str(bag), types, values["image"] or None, None, None).images[0]
+        seen = choose_topics(str(bag), types, values["image"] or None, None, None, counts=recording.counts).images[0]
     elif len(infos) == 1 or values["image"] in infos:
         seen = infos[0] if len(infos) == 1 else values["image"]
     else:

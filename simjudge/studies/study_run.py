@@ -278,7 +278,7 @@ def _left(run: _Run, jobs: int) -> str:
     missing = run.missing()
     verbs = {each.name: each.verb for each in run.study.steps}
     seconds = seconds_left(missing, verbs, list(run.done.values()), jobs)
-    return f"; about {format_seconds_left(seconds)} left" if missing else ""
+    return f"; about {format_seconds_left(seconds)} left" if missing and seconds is not None else ""
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.masks import Masks
@@ -24,6 +25,7 @@ _LEAST_INSIDE = 0.9
 """Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 """Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
+WRONG_CLASS_ID = f"class ids that are no whole number from 0 to {LARGEST_CLASS_ID}"
 _UNUSABLE = {
     "distance": "distances outside [0, 1e9] m (the box is kept)",
     "visible": "visible shares outside [0, 1] (the box is kept)",
@@ -229,7 +231,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
             ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
             ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
             ("boxes outside the image", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),
-            ("class ids that are no whole number", _no_id(raw.class_id), raw.class_id),
+            (WRONG_CLASS_ID, _no_id(raw.class_id), raw.class_id),
         ]
         if class_names:
             named = np.fromiter(class_names, np.float64)
@@ -246,7 +248,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
 
 
 def _no_id(class_id: FloatArray) -> BoolArray:
-    whole: BoolArray = (class_id >= 0) & (class_id < 2**31) & (class_id == np.floor(class_id))
+    whole: BoolArray = (class_id >= 0) & (class_id <= LARGEST_CLASS_ID) & (class_id == np.floor(class_id))
     return ~whole
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+import logging
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
@@ -12,6 +13,9 @@ from simjudge.core.images import FileImages
 from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images, readable_images
+from simjudge.data.format_support.labels_left_aside import describe_labels_left_aside
+
+log = logging.getLogger(__name__)
 
 _PICTURE, _TIME = "cam/image_array", "_timestamp_ms"
 """Fields of a record of a donkeycar tub."""
@@ -47,6 +51,8 @@ def read_image_folder(path: str | Path) -> FrameSet:
     images, size = readable_images(drop_repeated_stems(list_images(folder), losses), losses)
     if not images:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
+    for line in describe_labels_left_aside(path, images):
+        log.warning("%s; left aside", line)
     names = [image.stem for image in images]
     times = tub_times(path)
     stamps = [times.get(image.name, name_to_stamp(image.stem)) for image in images]

@@ -53,6 +53,14 @@ _ENCODINGS: dict[str, tuple[int, int, int | None]] = {
     "yuyv": (2, 1, cv2.COLOR_YUV2RGB_YUY2),
 }
 
+# A plane of brightness, then one of colour, blue difference first or red: OpenCV's conversion, and whether each pixel
+# has a colour of its own (else four share one).
+_TWO_PLANES: dict[str, tuple[int, bool]] = {
+    "nv12": (cv2.COLOR_YUV2RGB_NV12, False),
+    "nv21": (cv2.COLOR_YUV2RGB_NV21, False),
+    "nv24": (cv2.COLOR_YUV2RGB_NV12, True),
+}
+
 # Encodings of label pictures: type of a channel, and names of the channels.
 _RGB, _BGR, _VALUE = ("red", "green", "blue"), ("blue", "green", "red"), ("value",)
 _LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -90,6 +98,8 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     Raises:
         ImageError: the encoding is not that of an image, or the message holds too few bytes.
     """
+    if message.encoding.lower() in _TWO_PLANES:
+        return _two_planes(message, where)
     known = _ENCODINGS.get(message.encoding)
     if known is None:
         return _by_cv_bridge(message, where)
@@ -99,6 +109,25 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
         pixels = _converted(pixels, conversion, message.encoding, where)
     # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
     return pixels if depth == 1 else scale_to_8_bit(pixels)
+
+
+def _two_planes(message: Any, where: str) -> RgbImage:
+    conversion, of_each = _TWO_PLANES[message.encoding.lower()]
+    width, height, step = int(message.width), int(message.height), int(message.step)
+    rows, row = (height, 2 * step) if of_each else (height // 2, step)
+    data = np.ascontiguousarray(message.data, np.uint8)
+    missing = step * height + row * rows - len(data)
+    if width < 1 or height < 1 or step < width or missing > step - width:
+        have = f"{width}x{height}, {step} bytes a row, {len(data)} bytes"
+        raise ImageError(f"{where}: the image's size does not fit its data ({message.encoding}, {have})")
+    data = np.pad(data, (0, max(missing, 0)))  # the last row need not be padded
+    brightness = data[: step * height].reshape(height, step)[:, :width]
+    colour = data[step * height :][: row * rows].reshape(rows, row)
+    if not of_each:
+        return _converted(np.concatenate([brightness, colour[:, :width]]), conversion, message.encoding, where)
+    # As a picture twice as large, in which four pixels share a colour, whose every second pixel is taken.
+    large = np.concatenate([brightness.repeat(2, 0).repeat(2, 1), colour[:, : 2 * width]])
+    return np.ascontiguousarray(_converted(large, conversion, message.encoding, where)[::2, ::2])
 
 
 def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:

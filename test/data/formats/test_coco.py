@@ -76,6 +76,36 @@ def test_masks_agree_with_pycocotools(tmp_path):
         np.testing.assert_array_equal(frames.objects.box[i], extent)
 
 
+@pytest.mark.parametrize("box", [[], None, [0, 0, 0, 0]])
+def test_a_polygon_without_a_box_has_the_polygons_extent(tmp_path, box):
+    content = copy.deepcopy(GOOD)
+    content["annotations"] = [
+        {"id": 1, "image_id": 7, "category_id": 18, "bbox": box, "segmentation": [[5, 10, 15, 10, 15, 20, 5, 20]]}
+    ]
+    frames = read_coco(written(tmp_path, content))
+    assert not frames.losses
+    assert frames.objects.box.tolist() == [[5, 10, 15, 20]]
+
+
+def test_ids_that_pandas_has_made_floats_are_whole_numbers(tmp_path):
+    content = copy.deepcopy(GOOD)
+    for row in content["annotations"]:
+        row.update({key: float(row[key]) for key in ("id", "image_id", "category_id")})
+    whole, floats = read_coco(written(tmp_path / "a")), read_coco(written(tmp_path / "b", content))
+    assert not floats.losses
+    assert floats.objects.box.tolist() == whole.objects.box.tolist()
+    assert floats.objects.class_id.tolist() == whole.objects.class_id.tolist()
+    for part in ("images", "categories"):
+        for row in content[part]:
+            row["id"] = float(row["id"])
+    again = read_coco(written(tmp_path / "c", content))
+    assert not again.losses
+    assert again.objects.box.tolist() == whole.objects.box.tolist()
+    rows = [{"image_id": 7.0, "category_id": 18.0, "bbox": [1, 2, 3, 4], "score": 0.5}]
+    (tmp_path / "c" / "results.json").write_text(json.dumps(rows))
+    assert len(read_coco(tmp_path / "c").predictions) == 1
+
+
 def test_what_is_written_loads_in_pycocotools(tmp_path):
     image = np.zeros((30, 40), bool)
     image[2:5, 3:9] = True
@@ -103,7 +133,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
         ({"category_id": 3}, "class ids without a name"),
-        ({"category_id": "dog"}, "class ids that are no whole number"),
+        ({"category_id": "dog"}, "class ids that are no whole number from 0 to 2147483647"),
         ({"image_id": 8}, "annotations of images that are not there"),
         ({"image_id": [1]}, "annotations of images that are not there"),
         ({"iscrowd": 1}, "crowd regions, which are no objects"),

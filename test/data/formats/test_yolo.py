@@ -43,6 +43,8 @@ def test_boxes_are_pixels(yolo):
         "\ufeffnames: [red, green]\r\ntrain: ./train/images\r\nvalid: ./valid/images\r\n",  # BOM, CRLF
         "names: [red, green]\nnc: 2\n",  # no paths at all: found by looking
         "names: [red, green]\npath: ../datasets/elsewhere\ntrain: train/images\nval: valid/images\n",  # moved away
+        "names: [red, green]\ntrain: train\\images\nval: .\\valid\\images\n",  # Windows
+        "names: [red, green]\ntrain: ..\\train\\images\nval: valid\\images\n",
     ],
 )
 def test_descriptions(yolo, text):
@@ -103,9 +105,9 @@ def test_same_name_in_two_splits(yolo):
         ("0 1.5 .5 .2 .2", {"boxes outside the image": 1}, 0),
         ("0 150 120 40 30", {"boxes outside the image": 1}, 0),  # pixels, not shares
         ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
-        ("-1 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
-        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
-        ("nan .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
+        ("-1 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("nan .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
         ("0 .1 nan .5 .1 .9 .9", {"boxes with NaN or infinite coordinates": 1}, 0),
     ],
 )

@@ -106,6 +106,25 @@ def test_darknet(darknet):
         assert frames.labelled.all()
 
 
+@pytest.mark.parametrize("slash", ["/", "\\"])
+def test_yolo_of_cvat_whose_paths_begin_with_a_folder_that_is_not_there(tmp_path, image, slash):
+    """CVAT's export "YOLO 1.1": obj.data, obj.names, train.txt and obj_train_data/ lie side by side."""
+    for stem in ("a", "b"):
+        write(tmp_path, image, (f"obj_train_data/{stem}.jpg", f"obj_train_data/{stem}.txt"), FIVE)
+    rows = "data/obj_train_data/a.jpg\ndata/obj_train_data/b.jpg\n"
+    (tmp_path / "train.txt").write_text(rows.replace("/", slash))
+    (tmp_path / "obj.names").write_text("red\ngreen\n")
+    data = "classes = 2\ntrain = data/train.txt\nnames = data/obj.names\nbackup = backup/\n"
+    (tmp_path / "obj.data").write_text(data.replace("/", slash))
+    for path in (tmp_path, tmp_path / "obj.data", tmp_path / "train.txt"):
+        assert sniff_format(path) == "yolo"
+        frames = read_set(path)
+        assert list(frames.frame_name) == ["a", "b"]
+        assert frames.class_names == {0: "red", 1: "green"}
+        np.testing.assert_array_equal(frames.objects.box, [[15, 12, 25, 18]] * 2)
+        assert not frames.losses
+
+
 @pytest.mark.parametrize(
     ("text", "names", "message"),
     [

@@ -77,6 +77,34 @@ def test_encodings(encoding: str, data: Any, big: bool, expected: Any, padding: 
     assert (pixels == wanted).all()
 
 
+def bt601(y: Any, u: Any, v: Any) -> Any:
+    """Red, green and blue of video range Y, U, V (ITU-R BT.601)."""
+    y, u, v = (np.asarray(each, np.float64) - offset for each, offset in ((y, 16), (u, 128), (v, 128)))
+    rgb = [1.164 * y + 1.596 * v, 1.164 * y - 0.813 * v - 0.391 * u, 1.164 * y + 2.018 * u]
+    return np.clip(np.stack(rgb, -1), 0, 255)
+
+
+@pytest.mark.parametrize("padding", [0, 8])
+@pytest.mark.parametrize("encoding", ["nv12", "nv21", "nv24", "NV12"])
+def test_a_plane_of_brightness_and_one_of_colour(encoding: str, padding: int) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(16, 236, (HEIGHT, WIDTH)).astype(np.uint8)
+    share = 1 if encoding == "nv24" else 2
+    u, v = rng.integers(90, 166, (2, HEIGHT // share, WIDTH // share)).astype(np.uint8)
+    colour = np.stack([v, u] if encoding == "nv21" else [u, v], -1).reshape(HEIGHT // share, -1)
+    sent = message(encoding, y, padding=padding)
+    wide = np.pad(colour, ((0, 0), (0, padding * colour.shape[1] // WIDTH)), constant_values=77)
+    sent.data = np.concatenate([sent.data, wide.reshape(-1)])
+    expected = bt601(y, *(each.repeat(share, 0).repeat(share, 1) for each in (u, v)))
+    assert np.abs(raw_to_rgb(sent, "x") - expected).max() <= 2
+    if padding:
+        sent.data = sent.data[:-padding]
+        assert np.abs(raw_to_rgb(sent, "x") - expected).max() <= 2
+    sent.data = sent.data[: -padding - 1]
+    with pytest.raises(ImageError, match="size does not fit its data"):
+        raw_to_rgb(sent, "x")
+
+
 def test_padding_and_rows_stay_in_place() -> None:
     plain = np.arange(HEIGHT * WIDTH * 3, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3)
     for padding in (0, 1, 64):

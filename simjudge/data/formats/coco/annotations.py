@@ -288,7 +288,7 @@ def _annotation_rows(
             losses.add("crowd regions, which are no objects", where)
             continue
         image = row.get("image_id")
-        if not isinstance(image, int | str) or image not in number:
+        if not isinstance(image, int | float | str) or image not in number:
             losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
             continue
         of = number[image]

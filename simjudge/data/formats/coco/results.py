@@ -168,5 +168,5 @@ def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
         images = content.get("images") if isinstance(content, dict) else None
         if isinstance(images, list):
             named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
-            return {key: number[stem] for key, stem in named if isinstance(key, int | str) and stem in number}
+            return {key: number[stem] for key, stem in named if isinstance(key, int | float | str) and stem in number}
     return {}

@@ -13,7 +13,14 @@ from simjudge.core.input_files import is_file, is_folder
 from simjudge.core.text import near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
+from simjudge.data.formats.yolo.darknet import (
+    SUFFIX,
+    find_darknet,
+    find_names,
+    is_darknet,
+    possible_paths,
+    read_darknet,
+)
 from simjudge.data.formats.yolo.label_folders import described_folders, find_labelled_images, undescribed_folders
 
 SPLITS = ("train", "valid", "val", "test")
@@ -224,7 +231,7 @@ def _is_listing(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         line = stream.readline(_LONGEST_LINE).decode("utf-8", "replace").strip()
-    return line.lower().endswith(IMAGE_SUFFIXES) and is_file(path.parent / line)
+    return line.lower().endswith(IMAGE_SUFFIXES) and any(is_file(each) for each in possible_paths([path.parent], line))
 
 
 def _named_splits(
@@ -253,17 +260,17 @@ def _named_splits(
 
 def _absent(roots: list[Path], entry: str) -> str:
     """What to say of a split that is not there."""
-    inside = entry.removeprefix("../")
+    inside = entry.replace("\\", "/").removeprefix("../")
     parents = [(root / inside).parent for root in roots]
     beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
-    near = near_name(Path(entry).name, beside)
+    near = near_name(Path(inside).name, beside)
     return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 
 
 def _resolve(roots: list[Path], entry: str) -> Path | None:
     """The folder an entry means. Roboflow writes ../train/images for ./train/images, and ultralytics takes it so."""
-    inside = entry.removeprefix("../")
-    for candidate in [*(root / inside for root in roots), *(root / entry for root in roots)]:
+    inside = entry.replace("\\", "/").removeprefix("../")
+    for candidate in [*possible_paths(roots, inside), *possible_paths(roots, entry)]:
         if is_folder(candidate):
             below = candidate / "images"
             return (below if not list_images(candidate) and below.is_dir() else candidate).resolve()
@@ -279,7 +286,7 @@ def _listed(name: str, listing: Path, roots: list[Path], losses: Losses) -> list
         text = line.strip()
         if not text:
             continue
-        candidates = [root / text for root in (listing.parent, *roots)]
+        candidates = possible_paths([listing.parent, *roots], text)
         image = next((each for each in candidates if is_file(each)), None)
         if image is not None and image.suffix.lower() in IMAGE_SUFFIXES:
             folders.setdefault(image.parent, []).append(image)

@@ -58,6 +58,17 @@ def test_arguments_that_make_no_sense_are_usage_errors(graph, given, message):
         GRAPHS[graph].processes(given)
 
 
+@pytest.mark.parametrize(("text", "meant"), [("True", "true"), ("1", "true"), ("Yes", "true"), ("FALSE", "false"),
+                                             ("0", "false"), (" off ", "false")])  # fmt: skip
+def test_a_truth_may_be_written_as_launch_and_yaml_write_it(text, meant):
+    for graph in GRAPHS.values():
+        truths = {each.name: text for each in graph.arguments if {"true", "false"} <= set(each.choices)}
+        needed = {each.name: "x" for each in graph.arguments if each.default is None}
+        completed = graph.complete({**needed, **truths})
+        assert "use_sim_time" in truths
+        assert {completed[name] for name in truths} == {meant}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -1,7 +1,7 @@
 """What every node does the same way: start, spin, end.
 
-SIGINT and SIGTERM end a node with everything written and exit code 0; what a user can act on is one line on stderr and
-exit code 1; input that was lost is counted and gives exit code 3.
+SIGINT, SIGTERM and SIGHUP end a node with everything written and exit code 0; what a user can act on is one line on
+stderr and exit code 1; input that was lost is counted and gives exit code 3.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import IO
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
 from simjudge.driving.keyboard import Keyboard, has_keys
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import CLOSING, Process
@@ -30,7 +31,6 @@ _LAST_LINES = 12
 """Lines of a program that died which are shown again."""
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STDIN = 0
 
 
@@ -157,7 +157,7 @@ class Runner:
         Raises:
             SimjudgeError: one could not be started.
         """
-        before = {number: signal.signal(number, self._count) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._count) for number in stop_signals()}
         try:
             self._start(processes, namespace)
             with contextlib.ExitStack() as stack:
@@ -172,8 +172,11 @@ class Runner:
             for each in self._running:
                 each.close()
 
-    def _count(self, _number: int, _frame: object) -> None:
-        self._signals += 1
+    def _count(self, number: int, _frame: object) -> None:
+        leave_closed_terminal()
+        # The shell passes on what the terminal has sent already when it was closed.
+        if number != signal.SIGHUP or not self._signals:
+            self._signals += 1
 
     def _start(self, processes: Sequence[Process], namespace: str) -> None:
         environment = dict(os.environ)

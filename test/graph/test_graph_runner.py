@@ -1,6 +1,7 @@
 """The runner, with programs that behave and programs that do not: order, patience, signals, last lines, exit codes."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ PROGRAMS = {
     "crashes": "say('last words'); os.kill(os.getpid(), signal.SIGSEGV)",
     "serves": "signal.signal(signal.SIGINT, end); forever()",
     "fails_late": "signal.signal(signal.SIGINT, lambda *_: sys.exit(1)); forever()",
+    "keeps": "signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), open(sys.argv[1], 'w'), sys.exit(0))); forever()",
     "deaf_to_int": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, end); forever()",
     "deaf": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN); forever()",
 }  # fmt: skip
@@ -72,6 +74,29 @@ def test_the_end_of_the_work_ends_the_others(run, make):
     assert code == 0
     assert {each for each in run.lines if each[1] == "ended"} == {("first", "ended"), ("second", "ended")}
     assert run.told == []
+
+
+RUN = """
+import sys
+from simjudge.graph.description import Process
+from simjudge.graph.runner import Runner
+say = lambda *words: print(*words, flush=True)
+Runner(say, say).run([Process("keeps", sys.argv[1], package="elsewhere", arguments=(sys.argv[2],))])
+"""
+
+
+def test_a_terminal_that_is_closed_leaves_programs_the_time_to_save(make, tmp_path):
+    """The kernel sends SIGHUP, the shell a second one, and nothing can be written any more."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", RUN, make("keeps").executable, str(tmp_path / "kept")])  # noqa: S606
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)
+    os.kill(child, signal.SIGHUP)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (tmp_path / "kept").exists()
 
 
 def test_keys_out_of_a_pipe_reach_the_program_that_reads_them(run, make):

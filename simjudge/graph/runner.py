@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections import deque
@@ -27,6 +30,8 @@ Show = Callable[[str, str], None]
 
 _POLL = 0.05
 """Seconds between looks at the programs."""
+_SETTLE = 30.0
+"""Seconds that showing what a program wrote before it ended may take."""
 _LAST_LINES = 12
 """Lines of a program that died which are shown again."""
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -46,6 +51,7 @@ class RunningProcess:
         self.process = process
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._shown = 0
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which passes it on.
             self.child = subprocess.Popen(
@@ -107,8 +113,17 @@ class RunningProcess:
 
     def settle(self) -> None:
         """Wait for what it wrote last; something it left behind may hold the pipe open."""
-        if self.reader is not None:
-            self.reader.join(1.0)
+        stream, reader = self.child.stdout, self.reader
+        if stream is None or reader is None:
+            return
+        end = time.monotonic() + _SETTLE
+        while reader.is_alive() and _unread(stream) and time.monotonic() < end:
+            reader.join(_POLL)
+        # What is read by now is on its way to the screen.
+        shown = -1
+        while reader.is_alive() and shown != self._shown and time.monotonic() < end:
+            shown = self._shown
+            reader.join(1.0)
 
     def close(self) -> None:
         """Make sure that it has ended."""
@@ -126,6 +141,7 @@ class RunningProcess:
         for line in stream:
             text = line.rstrip("\n")
             self.last.append(text)
+            self._shown += 1
             show(self.process.name, text)
 
 
@@ -274,6 +290,13 @@ def _listens(pid: int) -> bool:
         return bool(int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1)
     except (OSError, StopIteration, ValueError, IndexError):
         return True
+
+
+def _unread(stream: IO[str]) -> int:
+    """Bytes that wait in a pipe."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(stream, termios.FIONREAD, waiting)
+    return waiting[0]
 
 
 def _prepare() -> None:

@@ -21,6 +21,8 @@ PROGRAMS = {
     "loses": "time.sleep(0.2); sys.exit(3)",
     "fails": "say('it went wrong'); sys.exit(1)",
     "crashes": "say('last words'); os.kill(os.getpid(), signal.SIGSEGV)",
+    "talks": "[say(f'line {n}') for n in range(6)]; sys.exit(1)",
+    "leaves": "import subprocess; say('last words'); subprocess.Popen(['sleep', '20']); sys.exit(1)",
     "serves": "signal.signal(signal.SIGINT, end); forever()",
     "fails_late": "signal.signal(signal.SIGINT, lambda *_: sys.exit(1)); forever()",
     "keeps": "signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), open(sys.argv[1], 'w'), sys.exit(0))); forever()",
@@ -30,7 +32,8 @@ PROGRAMS = {
 HEAD = f"""\
 #!{sys.executable}
 import os, signal, sys, time
-say = lambda text: print(text, flush=True)
+# Not print: interrupted by a signal while it writes, it refuses the print of the handler, whose text is lost.
+say = lambda text: os.write(1, text.encode() + b'\\n')
 def end(*_):
     say('ended'); sys.exit(0)
 def forever():
@@ -131,6 +134,20 @@ def test_a_program_that_dies_is_reported_and_ends_the_run(run, make, what, how, 
     assert run.told[0] == f"error: {what} {how}; its last lines:"
     assert f"    {line}" in run.told
     assert ("serves", "ended") in run.lines
+
+
+def test_the_last_lines_are_waited_for_however_busy_the_machine_is(make):
+    told = []
+    assert Runner(lambda *_: time.sleep(0.4), told.append).run([make("talks")]) == 1
+    assert told[0] == "error: talks ended with exit code 1 while the others ran; its last lines:"
+    assert told[-1] == "    line 5"
+
+
+def test_what_a_program_leaves_behind_is_not_waited_for_long(make, run):
+    began = time.monotonic()
+    assert run(make("leaves")) == 1
+    assert time.monotonic() - began < 10
+    assert "    last words" in run.told
 
 
 def test_an_error_at_the_end_is_an_error(run, make):

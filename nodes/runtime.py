@@ -31,6 +31,8 @@ from .diagnostics import Diagnostics
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES
+from .qos_overrides import QosOverrides
+from .type_watch import watch_types
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
@@ -66,12 +68,16 @@ class SimjudgeNode(EndingNode):
         Raises:
             SimjudgeError: a parameter's value cannot be taken.
         """
+        self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
         self.losses = Losses()
         self._last_loss = float("-inf")
+        self._qos_overrides = QosOverrides(self)
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
         watch_clock(self, self.diagnostics)
+        ends = (*self.INTERFACE.publishes, *self.INTERFACE.subscribes)
+        watch_types(self, self.diagnostics, {end.topic: end.type_parameter for end in ends if end.type_parameter})
 
     def start(self) -> None:
         """Called once, when the node is up and before it is served."""
@@ -100,6 +106,39 @@ class SimjudgeNode(EndingNode):
         out = super().list_parameters(prefixes, depth)
         out.names = [name for name in out.names if self.get_parameter_or(name).value is not None]
         return out
+
+    def create_publisher(self, *given: Any, **named: Any) -> Any:
+        """The same as rclpy's; parameters below `qos_overrides` count.
+
+        Args:
+            *given: of rclpy.
+            **named: of rclpy.
+
+        Raises:
+            SimjudgeError: such a parameter has a value that its policy has not.
+        """
+        make = super().create_publisher
+        overrides = self._qos_overrides
+        return overrides.create(make, "publisher", *given, **named) if overrides else make(*given, **named)
+
+    def create_subscription(self, *given: Any, **named: Any) -> Any:
+        """The same as rclpy's; parameters below `qos_overrides` count.
+
+        Args:
+            *given: of rclpy.
+            **named: of rclpy.
+
+        Raises:
+            SimjudgeError: such a parameter has a value that its policy has not.
+        """
+        make = super().create_subscription
+        overrides = self._qos_overrides
+        return overrides.create(make, "subscription", *given, **named) if overrides else make(*given, **named)
+
+    def warn_of_unmet_overrides(self) -> None:
+        """Name the parameters `qos_overrides.` of topics that the node never had."""
+        for name in self._qos_overrides.unmet if self._qos_overrides else ():
+            self.get_logger().warning(f"{name} counted for nothing: this node had no such topic")
 
     def lose(self, kind: str, where: str, count: int = 1) -> None:
         """Count input that is left out; the log names the first piece of each kind.
@@ -255,6 +294,7 @@ def _spin(node: SimjudgeNode) -> None:
             node.close()
         finally:
             wait_until_arrived(node)
+            node.warn_of_unmet_overrides()
             counts = [f"{count} {word}" for word, count in node.counts().items()]
             if counts:
                 node.get_logger().info(f"ended: {', '.join(counts)}")

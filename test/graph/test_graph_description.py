@@ -232,8 +232,6 @@ def test_into_the_bridge_the_recording_is_played_as_a_camera():
 
 
 def test_the_real_car_by_names_alone():
-    robot = read_robot("art1")
-    assert robot.parameters == {}
     bridge = processes("detect", **DETECT, robot="art1")["camera_bridge_node"]
     assert dict(bridge.remappings)["image"] == "sensing/front_facing_camera/raw"
     assert bridge.parameters == {}
@@ -245,6 +243,7 @@ def test_the_real_car_by_names_alone():
 @pytest.mark.parametrize(
     ("name", "kind", "topic"),
     [
+        ("art1", "art_msgs/msg/VehicleInput", "control/vehicle_inputs"),
         ("f1tenth", "ackermann_msgs/msg/AckermannDriveStamped", "drive"),
         ("turtlebot3", "geometry_msgs/msg/Twist", "cmd_vel"),
         ("turtlebot4", "geometry_msgs/msg/Twist", "cmd_vel"),

@@ -23,7 +23,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.graph.node_interfaces import NodeInterface
 
 from .clock_watch import watch_clock
@@ -56,6 +56,7 @@ class SimjudgeNode(EndingNode):
         settings: the current parameter values, by name.
         diagnostics: what the node says on /diagnostics.
         losses: input that was left out; any makes the exit code 3.
+        unfinished: the node was told to end before what it is for was done; that makes the exit code 130.
     """
 
     NAME = ""
@@ -70,7 +71,7 @@ class SimjudgeNode(EndingNode):
         """
         self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
-        self.losses = Losses()
+        self.losses, self.unfinished = Losses(), False
         self._last_loss = float("-inf")
         self._qos_overrides = QosOverrides(self)
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
@@ -183,16 +184,16 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
         sys.stdout.write(_help(node_class))
         sys.exit(EXIT_OK)
     load_shared_memory_profile()
-    losses, problem = Losses(), ""
+    losses, problem, unfinished = Losses(), "", False
     try:
         _refuse_unknown_arguments(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
-        _run(node_class, arguments, losses)
+        unfinished = _run(node_class, arguments, losses)
     except SimjudgeError as error:
         problem = f"error: {node_class.NAME}: {error}\n"
     for line in losses.lines():
         sys.stderr.write(f"warning: left out {line}\n")
     sys.stderr.write(problem)
-    sys.exit(EXIT_FAILED if problem else EXIT_LOST if losses else EXIT_OK)
+    sys.exit(EXIT_FAILED if problem else EXIT_STOPPED if unfinished else EXIT_LOST if losses else EXIT_OK)
 
 
 def message_class(name: str) -> type[Any]:
@@ -253,8 +254,12 @@ def load_shared_memory_profile() -> None:
         os.environ[former] = profile
 
 
-def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> None:
-    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends."""
+def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> bool:
+    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends.
+
+    Returns:
+        Whether it was told to end before its work was done.
+    """
     signals = StopSignals()
     signals.listen()
     try:
@@ -276,6 +281,7 @@ def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -
             losses.extend(node.losses)
             node.destroy_node()
         rclpy.try_shutdown()
+    return node is not None and node.unfinished
 
 
 def _spin(node: SimjudgeNode) -> None:

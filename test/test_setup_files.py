@@ -132,6 +132,7 @@ def test_what_is_installed_is_whole(tmp_path):
     share = f"simjudge-{version()}.data/data/share/simjudge"
     shipped = [*(ROOT / "config").rglob("*.*"), *(ROOT / "models").glob("*"), ROOT / "package.xml"]
     shipped += (ROOT / "launch").glob("*.py")
+    shipped += (path for path in (ROOT / "msgs").rglob("*.*") if path.is_file() and "__pycache__" not in path.parts)
     expected |= {f"{share}/{p.relative_to(ROOT)}" for p in shipped}
     assert expected - held == set()
 

@@ -49,11 +49,11 @@ def run(
         sys.stdout.write(_table(chosen))
         return
     values = chosen.complete(parse_arguments(arguments or []))
+    processes = chosen.processes(values)
     need_ros()
     from simjudge.graph.runner import Runner
     from simjudge.graph.viewers import missing_viewers
 
-    processes = chosen.processes(values)
     for line in missing_viewers(values):
         print_note(line)
     names = [process.name for process in processes]
@@ -88,8 +88,9 @@ def need_ros() -> None:
         raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
                             " (in a checkout: make setup-ros)")  # fmt: skip
     if importlib.util.find_spec("simjudge_msgs") is None:
-        raise SimjudgeError("the nodes need simjudge_msgs: build msgs/ with colcon, or pip install ./msgs"
-                            " (in a checkout: make setup-ros)")  # fmt: skip
+        source = Path(sys.prefix) / "share/simjudge/msgs"
+        build = f"pip install {source} {source}/wheel/tf2_msgs" if source.is_dir() else "in a checkout: make setup-ros"
+        raise SimjudgeError(f"the nodes need simjudge_msgs: build msgs/ with colcon, or {build}")
 
 
 def line_printer(names: list[str]) -> Callable[[str, str], None]:

@@ -21,6 +21,7 @@ from simjudge.graph.description import (
     normalize_namespace,
     parse_bool,
     parse_float,
+    with_remappings,
 )
 from simjudge.graph.image_sources import (
     CLOCK_RATE,
@@ -62,6 +63,7 @@ _OF_OBJECTS = (
     *chosen(OccupancySettings, LIVE_MAPPING),
 )  # fmt: skip
 _OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
+_TRANSFORMS = ("/tf", "/tf_static")
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
 
@@ -80,6 +82,8 @@ _COMMON = (
     Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
              " art1, f1tenth, turtlebot3, ..."),
     Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
+    Argument("tf", "global", "Where transforms are: global, on /tf; namespace, on tf below robot_ns, for several robots"
+             " whose frames have the same names.", ("global", "namespace")),
     Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets; or the name of a graph, for the"
              " sample that comes with it in config/params/."),
     Argument("on_exit", "self", "What ends in a launch file that includes this one, when the run is over or a node"
@@ -248,8 +252,17 @@ def _finished(
         if process.name == "play_node":
             more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
         changed = replace(process, parameters={**more, **process.parameters, **own})
+        if values["tf"] == "namespace":
+            changed = _with_own_transforms(changed)
         out.append(replace(robot.apply(changed), parameter_files=files))
     return tuple(out)
+
+
+def _with_own_transforms(process: Process) -> Process:
+    """A program whose transforms are below its namespace."""
+    below = {topic: topic.lstrip("/") for topic in _TRANSFORMS}
+    named = tuple((topic, below.get(target, target)) for topic, target in process.remappings)
+    return with_remappings(replace(process, remappings=named), below.items())
 
 
 DETECT = Graph(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
 from simjudge.driving.keyboard import Keyboard, has_keys
 from simjudge.graph.command_line import command_line
@@ -96,6 +96,11 @@ class RunningProcess:
         """Whether it ended with an error."""
         return self.code not in (None, *DONE)
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it was told to end before its work was done."""
+        return self.code == EXIT_STOPPED
+
     def send(self, number: int) -> None:
         """Send a signal, unless the program has ended.
 
@@ -168,7 +173,8 @@ class Runner:
             namespace: that all of them live in, "" for none.
 
         Returns:
-            0; 3 where one of them left input out; 1 where one died.
+            0; 3 where one of them left input out; 130 where one was told to end before its work was done; 1 where
+            one died.
 
         Raises:
             SimjudgeError: one could not be started.
@@ -263,11 +269,15 @@ class Runner:
         if died is not None:
             self._report(died, "while the others ran")
             return EXIT_FAILED
-        late = [each for each in self._running if each.has_failed]
+        stopped = [each.process.name for each in self._running if each.has_stopped]
+        late = [each for each in self._running if each.has_failed and not each.has_stopped]
         for each in late:
             self._report(each, "at the end")
         if late:
             return EXIT_FAILED
+        if stopped:
+            self._tell(f"stopped before the work of {', '.join(stopped)} was done")
+            return EXIT_STOPPED
         lost = [each.process.name for each in self._running if each.code == EXIT_LOST]
         if lost:
             self._tell(f"input was left out; the warnings of {', '.join(lost)} count it")

@@ -58,6 +58,15 @@ def test_arguments_that_make_no_sense_are_usage_errors(graph, given, message):
         GRAPHS[graph].processes(given)
 
 
+def test_transforms_of_several_robots_are_kept_apart_where_it_is_asked():
+    below = processes("sim", scene="lab", robot_ns="a", tf="namespace", out="x.mcap")
+    for process in below.values():
+        assert {("/tf", "tf"), ("/tf_static", "tf_static")} <= set(process.remappings), process.name
+    assert "/tf" in below["record_node"].parameters["topics"], "it goes by the same names"
+    usual = processes("sim", scene="lab", robot_ns="a")
+    assert not [pair for process in usual.values() for pair in process.remappings if pair[0] == "/tf"]
+
+
 @pytest.mark.parametrize(("text", "meant"), [("True", "true"), ("1", "true"), ("Yes", "true"), ("FALSE", "false"),
                                              ("0", "false"), (" off ", "false")])  # fmt: skip
 def test_a_truth_may_be_written_as_launch_and_yaml_write_it(text, meant):

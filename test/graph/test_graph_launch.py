@@ -11,6 +11,8 @@ import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 from launched_graphs import ROOT, environment, has_launch, launch_command, parent_command
 
+from simjudge.data.rosbag2.recorded_poses import read_poses
+from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import read_set
 from simjudge.graph.graphs import GRAPHS
 
@@ -77,11 +79,14 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
     pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
     done = launch(
         "sim", scene=scene_file(tmp_path, STRAIGHT), camera=camera_file(tmp_path), detector="ground_truth",
-        out=tmp_path / "drive", rviz="false", robot_ns=namespace,
+        out=tmp_path / "drive", rviz="false", robot_ns=namespace, tf="namespace" if namespace else "global",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "touched nothing" in done.stdout + done.stderr
     assert len(read_set(tmp_path / "drive")) > 20
+    held = {topic.name for topic in Recording(tmp_path / "drive").topics.values() if topic.name.endswith("tf")}
+    assert held == {"/car/tf" if namespace else "/tf"}
+    assert len(read_poses(tmp_path / "drive", f"/{namespace}/tf".replace("//", "/")).trajectory.time) > 20
 
 
 class Parent:

@@ -26,6 +26,7 @@ PROGRAMS = {
     "serves": "signal.signal(signal.SIGINT, end); forever()",
     "fails_late": "signal.signal(signal.SIGINT, lambda *_: sys.exit(1)); forever()",
     "keeps": "signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), open(sys.argv[1], 'w'), sys.exit(0))); forever()",
+    "stops": "signal.signal(signal.SIGINT, lambda *_: sys.exit(130)); forever()",
     "deaf_to_int": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, end); forever()",
     "deaf": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN); forever()",
 }  # fmt: skip
@@ -153,6 +154,11 @@ def test_what_a_program_leaves_behind_is_not_waited_for_long(make, run):
 def test_an_error_at_the_end_is_an_error(run, make):
     assert run(make("works", leads=True), make("fails_late")) == 1
     assert run.told[0].startswith("error: fails_late ended with exit code 1")
+
+
+def test_work_that_was_not_done_when_the_run_ended_is_said(run, make):
+    assert run(make("works", leads=True), make("stops")) == 130
+    assert run.told == ["stopped before the work of stops was done"]
 
 
 def test_what_a_manager_shuts_down_ends_the_run_once_all_of_it_has_ended(run, make):

@@ -25,7 +25,7 @@ def folders_of(name: str) -> list[str]:
 
 setup(
     license="BSD-3-Clause",
-    python_requires=">=3.10,<3.14",
+    python_requires=">=3.10,<3.15",
     packages=[*find_packages(include=["simjudge", "simjudge.*"]), TEMPLATES, MESSAGES, "simjudge.nodes"],
     package_dir={MESSAGES: "msgs/msg", "simjudge.nodes": "nodes"},
     package_data={"simjudge": ["py.typed"], TEMPLATES: ["*"], MESSAGES: ["*.msg"]},

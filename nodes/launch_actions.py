@@ -27,6 +27,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_STOPPED
+from simjudge.core.ros_installation import need_ros
 from simjudge.graph.description import CLOSING, YES_NO, Argument, Graph, Process, Value, normalize_namespace
 from simjudge.graph.viewers import missing_viewers
 
@@ -94,6 +95,7 @@ class _GraphLaunch:
         given = {each.name: LaunchConfiguration(each.name).perform(context) for each in self._graph.arguments}
         self._ends_all = given["on_exit"] == "shutdown"
         values = self._graph.complete(given)
+        need_ros()
         namespace = normalize_namespace(values["robot_ns"])
         # Below an enclosing namespace all names are relative ones, as below one of the graph's own.
         values["robot_ns"] = (context.launch_configurations.get(_ENCLOSING) or "").rstrip("/") + namespace

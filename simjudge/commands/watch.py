@@ -32,8 +32,9 @@ def watch(
         Exit: with the exit code of the node where it is not 0.
     """
     from simjudge.commands.common import print_note
-    from simjudge.commands.run import line_printer, need_ros
+    from simjudge.commands.run import line_printer
     from simjudge.core.errors import SimjudgeError, UsageError
+    from simjudge.core.ros_installation import need_ros
     from simjudge.graph.description import Process, Value, normalize_namespace
     from simjudge.graph.robot_file import read_robot
     from simjudge.graph.runner import Runner

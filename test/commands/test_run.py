@@ -13,7 +13,8 @@ def without(monkeypatch):
     from importlib.util import find_spec  # noqa: PLC0415
 
     def hide(*names):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name in names else find_spec(name, *rest))
+        found = lambda name, *rest: None if name in names else find_spec(name, *rest)  # noqa: E731
+        monkeypatch.setattr("importlib.util.find_spec", found)
 
     return hide
 

@@ -86,7 +86,7 @@ def test_sim_ends_when_the_course_is_finished(tmp_path, namespace):
     assert len(read_set(tmp_path / "drive")) > 20
     held = {topic.name for topic in Recording(tmp_path / "drive").topics.values() if topic.name.endswith("tf")}
     assert held == {"/car/tf" if namespace else "/tf"}
-    assert len(read_poses(tmp_path / "drive", f"/{namespace}/tf".replace("//", "/")).trajectory.time) > 20
+    assert len(read_poses(tmp_path / "drive", f"/{namespace}/tf".replace("//", "/")).trajectory.stamp) > 20
 
 
 class Parent:

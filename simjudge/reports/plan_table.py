@@ -18,11 +18,11 @@ def plan_table(plan: Plan) -> SummaryTable:
 def plan_sentences(plan: Plan) -> list[str]:
     """Write what the columns are, and what the plan means over all classes."""
     gap = f"{plan.gap:g}"
-    said = [
+    columns = (
         f"Power is the share of cases in which these frames show a gap of {gap}. The smallest gap is what they show in "
-        "80 of 100 cases.",
-        _needed(plan, plan.entries[-1], gap),
-    ]
+        "80 of 100 cases."
+    )
+    said = [columns, _needed(plan, plan.entries[-1], gap)]
     if plan.unit_kind == "things":
         said.append(
             "The independent units are the things that the frames show. More frames must show new things and places: "

@@ -117,8 +117,8 @@ def plan(
     The sets at hand, which may be small or from a pilot, say how performance varies and how alike their contexts are.
     Whether they differ does not matter: the performance in B is shifted until its mean is the gap below that in A.
 
-    Without B, A stands for a B of as many frames. This assumes that B will show like surroundings as often, and that the
-    detector will vary in them as it does in A.
+    Without B, A stands for a B of as many frames. This assumes that B will show like surroundings as often, and that
+    the detector will vary in them as it does in A.
 
     Args:
         a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.
@@ -153,7 +153,7 @@ def plan(
     names = sets[0].frames.class_names
     classes = {k: of_class[0] for k, of_class in drawn.items() if of_class and of_class[0] is not None}
     if not classes:
-        raise SimjudgeError(f"no context of {sets[0].frames.name} has a like one in {sets[1].frames.name}: lower --theta")
+        raise SimjudgeError(f"no context of {sets[0].frames.name} is like one of {sets[1].frames.name}: lower --theta")
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
         _entry(names.get(k, f"class {k}"), boot, comparison.size([k]), settings, frames, len(classes), able=able[k])

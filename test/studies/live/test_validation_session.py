@@ -1,5 +1,6 @@
 """A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
 
+import json
 import os
 import subprocess
 import sys

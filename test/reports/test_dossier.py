@@ -28,7 +28,7 @@ SETTINGS = {
     "mask factor": {"mask_factor": 1.5},
     "public tool": {"preset": "cpd"},
     "few similar": {"theta": 0.95, "seed": 7},
-    "no permutations": {"permutations": 0, "bootstrap": 0},
+    "no draws": {"draws": 0},
     "one class": {"classes": ["red"]},
 }
 
@@ -81,7 +81,7 @@ def files(tmp_path_factory):
 
 
 def compared(files, out, **given):
-    settings = CompareSettings(**({"permutations": 60, "bootstrap": 20} | given))
+    settings = CompareSettings(**({"draws": 60} | given))
     compare_sets(files / "real.json", files / "sim.json", settings).save(out)
     return out
 
@@ -201,7 +201,7 @@ def test_more_units_and_permutations_than_anybody_could_deal_again_are_refused(f
 
 def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
     write_plain_json(pictures("worse", 5), tmp_path / "worse.json")
-    settings = CompareSettings(permutations=60, bootstrap=20, margin=0.02)
+    settings = CompareSettings(draws=60, margin=0.02)
     compare_sets(files / "real.json", tmp_path / "worse.json", settings).save(tmp_path / "r")
     file = tmp_path / "r/result.json"
     said = json.loads(file.read_text())

@@ -22,7 +22,6 @@ ENOUGH = SampleSize(40, 40)
 def drawn(
     w1: float = 0.1, larger: int = 0, of: int = 999, *, noise: float = 0.02, spread: float = 0.004,
     extreme: float = 0.3, seed: int = 0,
-    seed: int = 0,
 ) -> Bootstrap:  # fmt: skip
     """One context whose W1 so many draws reach; D + D* is about normal around it."""
     random, one = np.random.default_rng(seed), np.ones(1)

@@ -45,7 +45,7 @@ def p_values(frames, groups, block=None):
     out = []
     for seed in range(30):
         first, second = random_split(groups, 2, seed)
-        settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
+        settings = CompareSettings(draws=99, seed=seed, block=block)
         result = compare_pair(frames.take(first), frames.take(second), settings, precision=False)
         out.append(result.numbers.overall.p_value)
     return np.array(out)
@@ -67,7 +67,7 @@ def test_pairs_of_variants_are_swapped_together():
     """Paired, B's frames follow A's units, whatever their own names say."""
     a = photographs(3, "p{}_jpg.rf.{}")
     b = photographs(3, "q{}_{}")
-    settings = CompareSettings(bootstrap=20, permutations=20, paired=True)
+    settings = CompareSettings(draws=20, paired=True)
     both = compare_pair(a, b, settings, precision=False).numbers.overall
     assert both.p_value is not None
     assert both.gap_low <= both.gap + 1e-9
@@ -106,7 +106,7 @@ def test_frames_of_a_drive_are_no_independent_samples(way):
     for seed in range(15):
         pair = drive(count, 2 * seed, **given), drive(count, 2 * seed + 1, **given)
         for block, out in values.items():
-            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
+            settings = CompareSettings(draws=99, seed=seed, block=block)
             result = compare_pair(*pair, settings, precision=False)
             out.append(result.numbers.overall.p_value)
             if block is None:
@@ -124,7 +124,7 @@ def test_short_drives_have_no_verdict(count):
     for seed in range(12):
         pair = drive(count, 2 * seed), drive(count, 2 * seed + 1)
         for block, out in verdicts.items():
-            settings = CompareSettings(bootstrap=20, permutations=99, seed=seed, block=block)
+            settings = CompareSettings(draws=99, seed=seed, block=block)
             found = compare_pair(*pair, settings, precision=False)
             out.append((found.overall.verdict, found.overall.verdict_reason))
             if found.overall.verdict_reason == "short_recording":
@@ -151,7 +151,7 @@ def test_pairs_are_drawn_in_the_longer_blocks():
     a, b = drive(300, 1), drive(300, 2)
     independent = replace(b, predictions=replace(b.predictions, box=np.roll(b.predictions.box, 1, 0)[
         np.random.default_rng(1).permutation(300)]))  # fmt: skip
-    settings = CompareSettings(bootstrap=10, permutations=10, paired=True)
+    settings = CompareSettings(draws=10, paired=True)
     for pair in ((a, independent), (independent, a)):
         result = compare_pair(*pair, settings, precision=False)
         assert result.drawn[0] is result.drawn[1]
@@ -168,7 +168,7 @@ def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
         first, second = random_split([str(i // 10) for i in range(300)], 2, seed)
         for block, out in values.items():
             halves = (frames.take(first), frames.take(second))
-            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
+            settings = CompareSettings(draws=99, seed=seed, block=block)
             result = compare_pair(*halves, settings, precision=False)
             out.append(result.numbers.overall.p_value)
     assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
@@ -193,7 +193,7 @@ def test_few_frames_from_random_poses_have_a_verdict(count):
     gaps = 0
     for seed in range(20):
         pair = rendered(count, 2 * seed), rendered(count, 2 * seed + 1)
-        settings = CompareSettings(bootstrap=20, permutations=99, seed=seed)
+        settings = CompareSettings(draws=99, seed=seed)
         found = compare_pair(*pair, settings, precision=False)
         alone = [units for units in found.drawn if units.independent and units.matched is None]
         assert all(units.count == count for units in alone)
@@ -207,7 +207,7 @@ def test_few_frames_from_random_poses_have_a_verdict(count):
 
 def test_frames_of_one_placement_that_are_alike_are_drawn_together():
     """The mark is no reason to look away: five placements of twenty frames each are no hundred units."""
-    settings = CompareSettings(bootstrap=0, permutations=9)
+    settings = CompareSettings(draws=9)
     drawn = compare_pair(rendered(100, 1, placements=5), rendered(100, 2), settings, precision=False).drawn
     assert drawn[0].count < 40
     assert not drawn[0].independent

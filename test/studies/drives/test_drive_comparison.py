@@ -19,7 +19,7 @@ from simjudge.studies.drives.drive_windows import (
     median_speed,
 )
 
-QUICK = DriveComparisonSettings(permutations=200, bootstrap=100)
+QUICK = DriveComparisonSettings(draws=200)
 
 
 def sets(count=6, laps=1.05, **changed):

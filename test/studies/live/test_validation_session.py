@@ -29,7 +29,7 @@ from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, L
 from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
-SETTINGS = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
+SETTINGS = CompareSettings(theta=0.3, draws=20)
 NO_MASK = SimpleNamespace(x=0, y=0, width=0, height=0, bits=b"")
 LIVE = made(2)
 
@@ -141,7 +141,7 @@ def test_a_journal_is_finished_with_other_settings_of_certainty_and_memory(side,
     for index in range(6):
         first.add(match(index))
     first.close(finished=False)
-    changed = replace(SETTINGS, bootstrap=0, permutations=30, seed=5, block=2.0, margin=0.1)
+    changed = replace(SETTINGS, draws=30, seed=5, block=2.0, margin=0.1)
     said = []
     options = LiveOptions(changed, journal=journal, memory=LiveMemory(keep=10_000))
     second = LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), (0, 0)), said.append)
@@ -156,12 +156,12 @@ def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
         live.add(match(index))
     plain = live.compared(Resampling.LATER)
     assert plain.parameters["certainty"] == NOT_YET
-    bare = replace(SETTINGS, bootstrap=0, permutations=0)
+    bare = replace(SETTINGS, draws=0)
     assert plain.result.numbers == compare_pair(side.frames, LIVE, bare).numbers
     assert "certainty" not in live.compared(Resampling.NEVER).parameters
     assert live.compared().result.numbers == batch(side, LIVE)
     many = LiveSession(
-        LiveOptions(replace(SETTINGS, permutations=100_000, bootstrap=0)), side,
+        LiveOptions(replace(SETTINGS, draws=100_000)), side,
         LiveFrameBuilder(("labels", "boxes"), (0, 0)), print,
     )  # fmt: skip
     for index in range(6):
@@ -302,7 +302,7 @@ from simjudge.studies.compare_settings import CompareSettings
 
 if __name__ == "__main__":
     frames = read_set(sys.argv[1])
-    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, bootstrap=0, permutations=100_000), both=True)
+    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, draws=100_000), both=True)
     apart = BackgroundComparison(job)
     time.sleep(600)
 """

@@ -159,3 +159,12 @@ def still_scene(seed=0, frames=300, things=5, jitter=1.0):
     box = np.tile(np.concatenate([centre - half, centre + half], 1), (frames, 1))
     box += rng.uniform(-jitter, jitter, box.shape)
     return Labels(np.repeat(np.arange(frames), things), np.tile(np.arange(things), frames), box, frames)
+
+
+def changing_box(seed=0, frames=600, seen=31):
+    """One box about the middle that stays for so many frames, and is another thing's then."""
+    rng = np.random.default_rng(seed)
+    thing = np.arange(frames) // seen
+    half = rng.uniform(10, 30, thing.max() + 1)[thing][:, None]
+    centre = np.full((frames, 2), [320.0, 240.0])
+    return Labels(np.arange(frames), thing, np.concatenate([centre - half, centre + half], 1), frames)

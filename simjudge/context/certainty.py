@@ -17,7 +17,7 @@ from simjudge.context.bootstrap import Bootstrap
 from simjudge.context.gap import GapCurve, estimate_gap, gap_behind
 from simjudge.context.multiple_tests import step_down
 from simjudge.context.sample_size import NO_UNITS, SampleSize
-from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
+from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, turns, verdict_by_margin
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 
@@ -65,6 +65,7 @@ class Certainty:
         margin: difference of performance from which a gap matters.
         verdict: see `simjudge.context.verdicts`.
         verdict_reason: why there is too little to tell.
+        verdict_below, verdict_above: the verdicts at a threshold 0.1 below and above; None where nobody looked there.
     """
 
     adjusted_w1: float | None = None
@@ -85,6 +86,16 @@ class Certainty:
     margin: float = MARGIN
     verdict: Verdict = Verdict.NOT_TESTED
     verdict_reason: Reason = Reason.NONE
+    verdict_below: Verdict | None = None
+    verdict_above: Verdict | None = None
+
+    def beside(self, below: Verdict | None, above: Verdict | None) -> Certainty:
+        """The same, knowing the verdicts at the thresholds around it: a "predicts" that turns there is not given."""
+        known = replace(self, verdict_below=below, verdict_above=above)
+        turned = any(each is not None and turns(self.verdict, each) for each in (below, above))
+        if not turned or self.verdict != Verdict.PREDICTS:
+            return known
+        return replace(known, verdict=Verdict.CANNOT_TELL, verdict_reason=Reason.TURNS_WITH_THETA)
 
 
 def estimate_certainty(

@@ -15,6 +15,8 @@ _NEAREST = 1
 """Steps up to which they count as one time in the test."""
 _DOUBT = 0.8416
 """Standard errors from which an effect of time is taken into account: a chance of 1 in 5, so in doubt it is."""
+_CHANCE = 0.2
+"""Chance of an effect that is none to be taken into account."""
 _NOISE = 2.0
 """Standard errors above which a covariance belongs to the correlation time."""
 BLOCK_TIMES = 5.0
@@ -60,7 +62,30 @@ def time_effect(thing: IntArray, slot: IntArray, value: FloatArray, lags: int = 
     covariance, score = _cross_products(of, at, residual, times, min(_NEAREST, lags), len(things))
     if score <= _DOUBT or lags == 0:
         return TimeEffect(score, 1)
-    return TimeEffect(score, _block_steps(of, at, residual, times, lags, covariance))
+    # Means of things that are seen briefly hold light too: without them its time would come out too short.
+    whole = value - value.mean()
+    at_once = _lag_product(of, at, whole, times, 0)[0]
+    steps = max(_block_steps(of, at, v, times, lags, c) for v, c in ((residual, covariance), (whole, at_once)))
+    return TimeEffect(score, steps)
+
+
+def things_differ(thing: IntArray, value: FloatArray) -> bool:
+    """Test whether things have means of their own, by the F test of one-way analysis of variance, in doubt for it.
+
+    Args:
+        thing: int64 (N,), the thing of each sighting.
+        value: float64 (N,), performance.
+    """
+    from scipy.stats import f as f_distribution  # noqa: PLC0415 - slow to import
+
+    _, of, count = np.unique(thing, return_inverse=True, return_counts=True)
+    groups, rows = len(count), len(value)
+    if groups < 2 or rows <= groups:
+        return False
+    mean = np.bincount(of, value) / count
+    between = float((count * (mean - value.mean()) ** 2).sum()) / (groups - 1)
+    within = float(((value - mean[of]) ** 2).sum()) / (rows - groups)
+    return between > within * float(f_distribution.ppf(1 - _CHANCE, groups - 1, rows - groups))
 
 
 def _cross_products(
@@ -87,16 +112,16 @@ def _cross_products(
 def _lag_product(of: IntArray, at: IntArray, residual: FloatArray, times: IntArray, lag: int) -> tuple[float, float]:
     """The mean product of different things so many steps apart, and its standard error."""
     total = np.bincount(at, residual, minlength=len(times))
-    power, count = np.bincount(at, residual**2, minlength=len(times)), np.bincount(at, minlength=len(times))
+    power: FloatArray = np.bincount(at, residual**2, minlength=len(times)).astype(np.float64)
+    count = np.bincount(at, minlength=len(times)).astype(np.float64)
     partner = np.minimum(np.searchsorted(times, times + lag), len(times) - 1)
     first = np.flatnonzero(times[partner] == times + lag)
     second = partner[first]
-    product, pairs = total[first] * total[second], (count[first] * count[second]).astype(np.float64)
-    if lag == 0:
-        product, pairs, spread = product - power, pairs - count, 2 * power**2
-    else:
-        products_of_one, same = _same_thing(of, at, residual, first, second, len(times))
-        product, pairs, spread = product - products_of_one, pairs - same, power[first] * power[second]
+    # At one time a thing is its own partner once.
+    own, same = (power, count) if lag == 0 else _same_thing(of, at, residual, first, second, len(times))
+    product: FloatArray = total[first] * total[second] - own
+    pairs: FloatArray = count[first] * count[second] - same
+    spread = power[first] * power[second] * (2.0 if lag == 0 else 1.0)
     number = float(pairs.sum())
     if number <= 0:
         return 0.0, np.inf

@@ -12,6 +12,10 @@ from simjudge.context.verdicts import MARGIN, Reason, Verdict
 _SIDES = ("false_positives_a", "map50_a", "map50_95_a", "false_positives_b", "map50_b", "map50_95_b")
 _POINTWISE = ("pointwise_pairs", "pointwise_mean_difference")
 _STUDY = ("p_study", "verdict_study")
+_CODES = (
+    ("verdict", Verdict), ("verdict_study", Verdict), ("verdict_reason", Reason), ("verdict_below", Verdict),
+    ("verdict_above", Verdict),
+)  # fmt: skip
 _GROUPS = (("false_positives_a", _SIDES), ("pointwise_pairs", _POINTWISE), ("verdict_study", _STUDY))
 """Fields that a file has only where the first one is known."""
 
@@ -73,6 +77,8 @@ class EntryNumbers:
     margin: float = MARGIN
     verdict: Verdict = Verdict.NOT_TESTED
     verdict_reason: Reason = Reason.NONE
+    verdict_below: Verdict | None = None
+    verdict_above: Verdict | None = None
     false_positives_a: int | None = None
     map50_a: float | None = None
     map50_95_a: float | None = None
@@ -93,7 +99,7 @@ class EntryNumbers:
                 are left out.
         """
         known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
-        for name, kind in (("verdict", Verdict), ("verdict_study", Verdict), ("verdict_reason", Reason)):
+        for name, kind in _CODES:
             if name in known:
                 known[name] = kind(known[name])
         return cls(**known)
@@ -121,6 +127,11 @@ class EntryNumbers:
         """
         value = getattr(self, name)
         return None if value is None else float(value)
+
+    @property
+    def tested_w1(self) -> float | None:
+        """The W1 that noise, gap, p and verdict are of: the adjusted one where objects are unlike."""
+        return self.mean_w1 if self.adjusted_w1 is None else self.adjusted_w1
 
     @property
     def shown_gap(self) -> float | None:

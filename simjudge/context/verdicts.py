@@ -19,13 +19,14 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why there is too little to tell."""
+    """Why there is too little to tell, or why no verdict is given."""
 
     NONE = ""
     FEW_UNITS = "few_units"
     UNEVEN_UNITS = "uneven_units"
     FEW_DRAWS = "few_draws"
     NEVER_PREDICTED = "never_predicted"
+    TURNS_WITH_THETA = "turns_with_theta"
 
 
 GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
@@ -55,3 +56,8 @@ def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdi
     if high < margin:
         return Verdict.SMALL_GAP
     return Verdict.LARGE_GAP if low >= margin else Verdict.GAP
+
+
+def turns(verdict: Verdict, other: Verdict) -> bool:
+    """Whether two verdicts contradict each other: by one the sets differ by the margin or may, by the other they do not."""
+    return {Verdict.PREDICTS} < {verdict, other} <= {Verdict.PREDICTS, Verdict.GAP, Verdict.LARGE_GAP}

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.drive_pieces import drive_pieces
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.data.steering_units import LOCK, steering_unit
 from simjudge.geometry.poses import Trajectory
+from simjudge.geometry.trajectories import FARTHEST
 
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
 """Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1."""
 NEEDED = ("time", "x", "y")
 _SPEED_SPAN = 0.1
 """Seconds over which speed is the difference of two positions, where nothing else tells it."""
+JUMP_BACK = 1.0
+"""Seconds that a time must lie before the latest one for a clock to have jumped; else the row is late."""
+_NO_POSITION = "rows without time, x or y"
+_LATE = "rows without a time after the last one"
+_BEYOND = f"rows with numbers beyond {FARTHEST:g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +39,8 @@ class DriveLog(ShortRepr):
 
     Attributes:
         name: what to call it.
-        time: float64 (N,), seconds, ascending; of a recording, from its first pose on.
+        time: float64 (N,), seconds, ascending except where the clock jumped back; of a recording, from its first pose
+            on.
         position: float64 (N, 2), x and y of the car, metres.
         yaw: float64 (N,), radians, continuous: full turns add up.
         speed: float64 (N,), m/s along the car, negative backwards.
@@ -56,6 +64,16 @@ class DriveLog(ShortRepr):
         """How many instants it has."""
         return len(self.time)
 
+    def pieces(self) -> list[DriveLog]:
+        """Its unbroken pieces of two instants and more (see `simjudge.data.drive_pieces`)."""
+        found = [self[rows] for rows in drive_pieces(self.time, self.position)]
+        return [piece for piece in found if len(piece) > 1]
+
+    def __getitem__(self, rows: slice | BoolArray | IntArray) -> DriveLog:
+        """Some of its instants."""
+        columns = ("time", "position", "yaw", "speed", "steering", "throttle")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+
 
 @dataclass(frozen=True)
 class DriveCommands:
@@ -75,10 +93,10 @@ class DriveCommands:
         Args:
             stamps: (N,), nanoseconds.
         """
-        if not self.rows:
+        table = np.array(sorted(row for row in self.rows if np.isfinite(row[1])), np.float64)
+        if not len(table):
             nothing = np.full(len(stamps), np.nan)
             return nothing, nothing.copy()
-        table = np.array(sorted(self.rows), np.float64)
         last = np.searchsorted(table[:, 0], np.asarray(stamps, np.float64), side="right") - 1
         steering, throttle = (np.where(last < 0, np.nan, table[np.maximum(last, 0), column]) for column in (1, 2))
         return steering, throttle
@@ -121,24 +139,42 @@ def _read_csv(path: Path) -> DriveLog:
             rows = [_csv_row(path, number, row) for number, row in enumerate(reader, 2)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SimjudgeError(f"{path}: cannot be read as CSV ({error})") from error
-    table = np.array(rows, np.float64).reshape(-1, len(COLUMNS))
-    whole = np.flatnonzero(np.isfinite(table[:, :3]).all(1))
-    kept = whole[table[whole, 0] > _latest(table[whole, 0])]
-    lost = np.setdiff1d(np.arange(len(table)), kept)
-    if len(lost):
-        losses.add("rows without x, y or a time after the last one", f"{path}, line {lost[0] + 2}", len(lost))
-    table = table[kept]
+    table = _usable_rows(np.array(rows, np.float64).reshape(-1, len(COLUMNS)), path, losses)
     if len(table) < 2:
         raise SimjudgeError(f"{path}: holds {len(table)} rows with time, x and y; at least 2 are needed")
     time, position = table[:, 0], table[:, 1:3]
-    yaw = table[:, 3] if np.isfinite(table[:, 3]).all() else _course_yaw(position)
+    yaw = table[:, 3] if np.isfinite(table[:, 3]).all() else _course_yaw(time, position)
     speed = table[:, 4] if np.isfinite(table[:, 4]).all() else differences(time, position, yaw)
     return DriveLog(path.stem, time, position, np.unwrap(yaw), speed, table[:, 5], table[:, 6], LOCK, losses)
 
 
-def _latest(time: FloatArray) -> FloatArray:
-    """The latest time before each row."""
-    return np.concatenate([[-np.inf], np.maximum.accumulate(time)[:-1]])
+def _usable_rows(table: FloatArray, path: Path, losses: Losses) -> FloatArray:
+    """The rows that say where and when the car was, and whatever else the other rows say; the rest is counted."""
+    line = np.arange(len(table)) + 2
+
+    def keep(kept: BoolArray, kind: str) -> None:
+        nonlocal table, line
+        lost = line[~kept]
+        losses.add(kind, f"{path}, line {lost[0] if len(lost) else 0}", len(lost))
+        table, line = table[kept], line[kept]
+
+    keep(np.isfinite(table[:, :3]).sum(1) == 3, _NO_POSITION)
+    keep((np.abs(table) > FARTHEST).sum(1) == 0, _BEYOND)
+    for column in (3, 4):
+        said = np.isfinite(table[:, column])
+        if said.any():
+            keep(said, f"rows without the {COLUMNS[column]} that other rows have")
+    keep(_in_time(table[:, 0]), _LATE)
+    return table
+
+
+def _in_time(time: FloatArray) -> BoolArray:
+    """Which rows come after the one before; where the clock jumps back, its new time counts."""
+    latest, kept = -np.inf, np.zeros(len(time), np.bool_)
+    for row, now in enumerate(time.tolist()):
+        if now > latest or now < latest - JUMP_BACK:
+            latest, kept[row] = now, True
+    return kept
 
 
 def _csv_row(path: Path, number: int, row: dict[str, Any]) -> list[float]:
@@ -157,6 +193,11 @@ def _read_recording(path: Path, topic: str | None) -> DriveLog:
     path_of = poses.trajectory
     if len(path_of) < 2:
         raise SimjudgeError(f"{path}: {poses.topic} holds {len(path_of)} poses; at least 2 are needed")
+    if poses.jump_back > JUMP_BACK * 1e9:
+        raise SimjudgeError(
+            f"{path}: the stamps of {poses.topic} jump back by {poses.jump_back / 1e9:.3f} s, so that two parts of the"
+            " drive would lie in each other; give each part as a recording of its own (ros2 bag convert)"
+        )
     recording = Recording(path)
     speeds = _odometry_speeds(recording, poses.topic) if poses.type == ODOMETRY else {}
     rows, unit = _commands(recording, poses.losses)
@@ -180,10 +221,14 @@ def assemble_drive(
     time, position = (path.stamp - path.stamp[0]) / 1e9, path.position[:, :2]
     yaw = np.unwrap(_yaw(path))
     speed = np.array([speeds.get(int(stamp), np.nan) for stamp in path.stamp])
-    if not (np.isfinite(speed).all() and np.any(speed)):
-        speed = differences(time, position, yaw)
+    said = np.abs(speed) <= FARTHEST
+    if not np.any(speed[said]):
+        speed, said = differences(time, position, yaw), np.ones(len(time), np.bool_)
+    blank = sum(not np.isfinite(row[1]) for row in commands.rows)
+    losses.add("commands without a steering", name, blank)
+    losses.add("poses without the speed that other poses have", name, int((~said).sum()))
     steering, throttle = commands.at(path.stamp)
-    return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)
+    return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)[said]
 
 
 def _yaw(path: Trajectory) -> FloatArray:
@@ -208,17 +253,26 @@ def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> Floa
         yaw: (N,), radians.
 
     Returns:
-        (N,), m/s: the difference of the positions half of a tenth of a second before and after, negative backwards.
+        (N,), m/s: the difference of the positions half of a tenth of a second before and after, within the same
+        unbroken piece, negative backwards; NaN where a piece is one instant.
     """
-    before, after = np.maximum(time - _SPEED_SPAN / 2, time[0]), np.minimum(time + _SPEED_SPAN / 2, time[-1])
-    moved = np.stack([np.interp(after, time, axis) - np.interp(before, time, axis) for axis in position.T], 1)
-    along: FloatArray = (moved[:, 0] * np.cos(yaw) + moved[:, 1] * np.sin(yaw)) / (after - before)
+    along = np.full(len(time), np.nan)
+    for rows in drive_pieces(time, position):
+        now = time[rows]
+        if len(now) < 2:
+            continue
+        before, after = np.maximum(now - _SPEED_SPAN / 2, now[0]), np.minimum(now + _SPEED_SPAN / 2, now[-1])
+        moved = np.stack([np.interp(after, now, axis) - np.interp(before, now, axis) for axis in position[rows].T])
+        along[rows] = (moved[0] * np.cos(yaw[rows]) + moved[1] * np.sin(yaw[rows])) / (after - before)
     return along
 
 
-def _course_yaw(position: FloatArray) -> FloatArray:
-    """The way the positions go."""
-    step = np.gradient(position, axis=0)
+def _course_yaw(time: FloatArray, position: FloatArray) -> FloatArray:
+    """The way the positions go within each piece; 0 where a piece is one instant."""
+    step = np.zeros_like(position)
+    for rows in drive_pieces(time, position):
+        if rows.stop - rows.start > 1:
+            step[rows] = np.gradient(position[rows], axis=0)
     out: FloatArray = np.arctan2(step[:, 1], step[:, 0])
     return out
 

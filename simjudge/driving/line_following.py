@@ -11,12 +11,15 @@ from simjudge.driving.course_progress import SEARCH_AHEAD, SEARCH_BACK, SMALLEST
 from simjudge.scene.model import Course
 
 
-def follow_line(course: Course, positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+def follow_line(
+    course: Course, positions: FloatArray, start: float | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Follow a car along a course, from wherever it starts.
 
     Args:
         course: the course with its centre line.
         positions: (N, 2), x and y in the world, metres, in order of time.
+        start: metres along the line near which the first position is sought; None: anywhere.
 
     Returns:
         float64 (N,), metres along the line, on a closed course from lap to lap; and (N,), metres beside it, left
@@ -27,7 +30,10 @@ def follow_line(course: Course, positions: FloatArray) -> tuple[FloatArray, Floa
     lengths = np.linalg.norm(steps, axis=1)
     distances = np.concatenate([[0.0], np.cumsum(lengths)])
     out = np.empty((len(positions), 2))
-    _follow(points, steps, lengths, distances, course.closed, np.ascontiguousarray(positions, np.float64), out)
+    _follow(
+        points, steps, lengths, distances, course.closed, np.ascontiguousarray(positions, np.float64),
+        np.nan if start is None else start, out,
+    )  # fmt: skip
     return out[:, 0], out[:, 1]
 
 
@@ -71,8 +77,8 @@ def _project(points, steps, lengths, distances, closed, now, x, y):
 
 
 @njit(cache=True, nogil=True)
-def _follow(points, steps, lengths, distances, closed, positions, out):
-    length, distance = distances[-1], np.nan
+def _follow(points, steps, lengths, distances, closed, positions, start, out):
+    length, distance = distances[-1], start
     for n in range(len(positions)):
         laps = length * np.floor(distance / length) if closed and n > 0 else 0.0
         # Of an open line a car beyond an end is near that end; the first position may be anywhere.

@@ -27,7 +27,7 @@ from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 log = logging.getLogger(__name__)
 
 _SECOND = 1_000_000_000
-_FARTHEST = 1e12
+FARTHEST = 1e12
 """Metres from the origin, or length of a quaternion, at most: squares and differences stay finite."""
 _SHORTEST_QUATERNION = 1e-6
 _JITTER = 0.1
@@ -53,11 +53,11 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     """
     stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
     finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
-    usable = np.asarray((np.abs(pose) <= _FARTHEST).all(axis=1), np.bool_)
+    usable = np.asarray((np.abs(pose) <= FARTHEST).all(axis=1), np.bool_)
     length = np.linalg.norm(np.where(usable[:, None], blank.orientation, 0.0), axis=1)
     has_rotation = length > _SHORTEST_QUATERNION
     _count(losses, f"{what} with numbers that are not finite", np.flatnonzero(~finite), where)
-    _count(losses, f"{what} with numbers beyond {_FARTHEST:g}", np.flatnonzero(finite & ~usable), where)
+    _count(losses, f"{what} with numbers beyond {FARTHEST:g}", np.flatnonzero(finite & ~usable), where)
     _count(losses, f"{what} with a zero quaternion", np.flatnonzero(usable & ~has_rotation), where)
     kept = np.flatnonzero(usable & has_rotation)
     if not len(kept):

@@ -16,8 +16,12 @@ _STEADY_REACH = 0.7
 """Likewise where its velocity is known."""
 _SIZE = 0.6
 """Difference of the logarithms of two sizes from which boxes are of two things."""
-_LONGEST_GAP = 4.5
-"""Steps of the sequence over which a thing may be unseen."""
+_SMOOTH = 0.12
+"""What a thing misses its place and size by that is never taken for another thing."""
+_JUMP = 4.0
+"""Times what six of seven sightings miss theirs by, from which on another thing is there."""
+_LONGEST_GAP = 5.5
+"""Steps of the sequence from one sighting of a thing to the next: four frames may lack it."""
 _NEVER = 1e6
 """Cost of a pair that cannot be one thing."""
 _TRIED = 400
@@ -60,18 +64,23 @@ class PlacedBoxes:
         """The rows of a frame."""
         return np.arange(self.start[frame], self.start[frame + 1])
 
-    def match(self, first: IntArray, second: IntArray, reach: float = _REACH) -> tuple[IntArray, IntArray]:
+    def match(
+        self, first: IntArray, second: IntArray, reach: float = _REACH, growth: float = _SIZE
+    ) -> tuple[IntArray, IntArray]:
         """Match boxes that are at about the same place with about the same size, each with one at most.
 
         Args:
             first, second: rows.
             reach: diagonals by which the centres may differ.
+            growth: difference of the logarithms of their sizes.
 
         Returns:
             int64 (K,) and (K,), places in `first` and `second`.
         """
         reaches = np.full(len(first), reach)
-        return self.assign(self.centre[first], self.size[first], self.kind[first], reaches, second)
+        i, j = self.assign(self.centre[first], self.size[first], self.kind[first], reaches, second)
+        good = np.abs(self.size[first[i]] - self.size[second[j]]) <= growth
+        return i[good], j[good]
 
     def assign(
         self, centre: FloatArray, size: FloatArray, kind: IntArray, reach: FloatArray, rows: IntArray
@@ -94,7 +103,8 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
     """Follow things through the frames of one sequence.
 
     A thing is expected where its last two sightings lead it; what is unseen in more than four frames ends. Joining two
-    things costs power, and losing one costs validity, so pairs in doubt are joined.
+    things costs power, and losing one costs validity, so pairs in doubt are joined. Where things glide smoothly, one
+    that jumps is another one in the same place.
 
     Args:
         boxes: of all frames.
@@ -108,7 +118,7 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
         H. W. Kuhn, The Hungarian method for the assignment problem, 1955; steady velocity between frames as in
         A. Bewley et al., Simple online and realtime tracking, 2016.
     """
-    track = np.full(len(boxes.kind), -1, np.int64)
+    track, missed = np.full(len(boxes.kind), -1, np.int64), np.full(len(boxes.kind), np.nan)
     count = 0
     alive = np.empty(0, np.int64)
     last, seen, velocity = np.empty(0, np.int64), np.empty(0), np.empty((0, 3))
@@ -128,6 +138,10 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
         )
         found = rows[j]
         track[found] = alive[i]
+        steady = known[i]
+        aside = np.linalg.norm(boxes.centre[last[i]] + shift[i, :2] - boxes.centre[found], axis=1)
+        growth = np.abs(boxes.size[last[i]] + shift[i, 2] - boxes.size[found])
+        missed[found[steady]] = (aside * np.exp(-boxes.size[found]) + growth)[steady]
         moved = np.column_stack([boxes.centre[found] - boxes.centre[last[i]], boxes.size[found] - boxes.size[last[i]]])
         speed = moved / np.maximum(passed[i], 1e-9)[:, None]
         # Labels jitter: a velocity from two boxes alone is halfway a guess.
@@ -144,7 +158,24 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
             last, seen = np.concatenate([last, new]), np.concatenate([seen, np.full(len(new), now)])
             velocity = np.concatenate([velocity, np.zeros((len(new), 3))])
             known = np.concatenate([known, np.zeros(len(new), np.bool_)])
-    return track
+    return _without_jumps(track, missed, order, boxes.start)
+
+
+def _without_jumps(track: IntArray, missed: FloatArray, order: IntArray, start: IntArray) -> IntArray:
+    """Tracks that end where a sighting misses its place by far more than others do."""
+    known = ~np.isnan(missed)
+    if not known.any():
+        return track
+    jump = known & (np.nan_to_num(missed) > max(_SMOOTH, _JUMP * float(np.quantile(missed[known], 6 / 7))))
+    place = np.zeros(len(start) - 1, np.int64)
+    place[order] = np.arange(len(order))
+    rows = np.flatnonzero(track >= 0)
+    when = np.repeat(place, np.diff(start))
+    rows = rows[np.lexsort((when[rows], track[rows]))]
+    begins = (np.diff(track[rows], prepend=-1) != 0) | jump[rows]
+    out = track.copy()
+    out[rows] = np.cumsum(begins) - 1
+    return out
 
 
 def can_follow(boxes: PlacedBoxes, order: IntArray, time: FloatArray, seed: int = 0) -> bool:
@@ -184,10 +215,10 @@ def is_still(boxes: PlacedBoxes, order: IntArray, seed: int = 0) -> bool:
     if len(order) < 5:
         return False
     pairs = np.random.default_rng(seed).integers(0, len(order), (_TRIED, 2))
-    return bool(np.mean([_matched(boxes, order[i], order[j], 0.1) for i, j in pairs.tolist()]) > 0.8)
+    return bool(np.mean([_matched(boxes, order[i], order[j], 0.1, 0.1) for i, j in pairs.tolist()]) > 0.8)
 
 
-def _matched(boxes: PlacedBoxes, first: int, second: int, reach: float = _REACH) -> float:
+def _matched(boxes: PlacedBoxes, first: int, second: int, reach: float = _REACH, growth: float = _SIZE) -> float:
     """The share of the boxes of the emptier frame that have a partner."""
     a, b = boxes.rows(first), boxes.rows(second)
-    return len(boxes.match(a, b, reach)[0]) / min(len(a), len(b))
+    return len(boxes.match(a, b, reach, growth)[0]) / min(len(a), len(b))

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import maximum_filter1d
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.objects.box_tracks import PlacedBoxes
 
-_MOST_FRAMES = 1500
+_Table = npt.NDArray[np.float32]
+_MOST_FRAMES = 1000
 """Frames that are held against each other; of longer sequences every so many."""
 _MOST_PAIRS = 15_000_000
 """Pairs of boxes that are held in memory."""
@@ -31,6 +34,8 @@ _DISTINCT = 5.0
 """Standard deviations by which a stretch must be more alike than the others are: a regular course tells no place."""
 _STEPS = 21
 """Frames of a stretch that are looked at."""
+_PASSES = 3
+"""Other passes that a frame is matched with; the others follow from theirs."""
 _VOTES = 0.4
 """Share of the frames in which a track takes part that must name the same other track."""
 
@@ -77,7 +82,8 @@ def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) 
     if alike is None:
         return thing
     first, second = _lines(*alike, stretches)
-    return _joined(boxes, track, stretches.frame[first], stretches.frame[second], thing)
+    pairs = _refined(boxes, sequences, every, stretches.frame[first], stretches.frame[second])
+    return _joined(boxes, track, *pairs, thing)
 
 
 def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, every: int) -> _Stretches | None:
@@ -103,7 +109,7 @@ def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, e
     return _Stretches(frame, half, apart, run)
 
 
-def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[FloatArray, FloatArray] | None:
+def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[_Table, FloatArray] | None:
     """Between any two frames the labels that have a partner in the other one, and by frame the number of labels."""
     count = len(stretches.frame)
     there = np.flatnonzero(stretches.frame >= 0)
@@ -117,9 +123,10 @@ def _similarity(boxes: PlacedBoxes, stretches: _Stretches) -> tuple[FloatArray, 
     table = np.zeros((count, count), np.float32)
     for one, other in ((i, j), (j, i)):
         # A label counts once, however many partners it has in the other frame.
-        keys = np.unique(one * count + place[other])
+        keys = np.sort(one * count + place[other])
+        keys = keys[np.diff(keys, prepend=-1) != 0]
         np.add.at(table, (place[keys // count], keys % count), 1.0)
-    return (table + table.T).astype(np.float64), np.bincount(place, minlength=count).astype(np.float64)
+    return table + table.T, np.bincount(place, minlength=count).astype(np.float64)
 
 
 def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -151,21 +158,22 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
     return np.concatenate(first).astype(np.int64), np.concatenate(second).astype(np.int64)
 
 
-def _lines(table: FloatArray, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray]:
+def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray]:
     """Frames, and frames of earlier passes at the same place: the middles of stretches that are alike."""
     count, half = len(labels), stretches.half
     offsets = np.unique(np.rint(np.linspace(-half, half, min(_STEPS, 2 * half + 1))).astype(np.int64))
-    best = np.zeros((count, count))
+    best = np.zeros((count, count), np.float32)
     margin = int(np.ceil(half * max(_SLOPES)))
     padded, many = np.pad(table, margin), np.pad(labels, margin)
     for slope in _SLOPES:
-        score, whole, own = np.zeros((count, count)), np.zeros(count), np.zeros(count)
+        score, whole, own = np.zeros((count, count), np.float32), np.zeros(count), np.zeros(count)
         for d in offsets.tolist():
             r, c = margin + d, margin + round(slope * d)
             score += padded[r : r + count, c : c + count]
             own += many[r : r + count]
             whole += many[c : c + count]
-        np.maximum(best, score / np.maximum(own[:, None] + whole, 1.0), out=best)
+        score /= np.maximum(own[:, None] + whole, 1.0).astype(np.float32)
+        np.maximum(best, score, out=best)
     inside = stretches.frame >= 0
     index = np.arange(count)
     open_pairs = inside[:, None] & inside
@@ -173,12 +181,43 @@ def _lines(table: FloatArray, labels: FloatArray, stretches: _Stretches) -> tupl
     open_pairs &= ~(near & (stretches.run[:, None] == stretches.run))
     limit = np.array([_limit(row[is_open]) for row, is_open in zip(best, open_pairs, strict=True)])
     found = open_pairs & (best >= limit[:, None]) & (best >= limit) & _peaks(best, half)
-    first, second = np.nonzero(found)
-    earlier = second < first
-    return first[earlier], second[earlier]
+    earlier = np.where(found & (index < index[:, None]), best, 0.0)
+    chosen = np.argsort(-earlier, axis=1, kind="stable")[:, :_PASSES]
+    first, rank = np.nonzero(np.take_along_axis(earlier, chosen, 1) > 0)
+    return first, chosen[first, rank]
 
 
-def _limit(scores: FloatArray) -> float:
+def _refined(
+    boxes: PlacedBoxes, sequences: list[IntArray], every: int, first: IntArray, second: IntArray
+) -> tuple[IntArray, IntArray]:
+    """All pairs of frames about those that were found: only every so many were held against each other."""
+    if every == 1:
+        return first, second
+    frames = np.concatenate(sequences)
+    run = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
+    place = np.full(len(boxes.start) - 1, -1)
+    place[frames] = np.arange(len(frames))
+    offsets = np.unique(np.rint(np.linspace(-every / 2, every / 2, 7)).astype(np.int64))
+    best = place[second]
+    for row, (f, g) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        near = np.clip(place[g] + offsets, 0, len(frames) - 1)
+        near = near[run[near] == run[place[g]]]
+        best[row] = near[int(np.argmin([_aside(boxes, f, other) for other in frames[near].tolist()]))]
+    step = np.arange(every) - every // 2
+    one, other = (np.clip(at[:, None] + step, 0, len(frames) - 1).reshape(-1) for at in (place[first], best))
+    inside = (run[one] == np.repeat(run[place[first]], every)) & (run[other] == np.repeat(run[best], every))
+    return frames[one[inside]], frames[other[inside]]
+
+
+def _aside(boxes: PlacedBoxes, first: int, second: int) -> float:
+    """How far the boxes of two frames are from each other, in reaches; 1 for a box without partner."""
+    a, b = boxes.rows(first), boxes.rows(second)
+    i, j = boxes.match(a, b, _REACH)
+    offset = np.linalg.norm(boxes.centre[a[i]] - boxes.centre[b[j]], axis=1) * np.exp(-boxes.size[a[i]])
+    return float((offset / _REACH).sum() + len(a) + len(b) - 2 * len(i))
+
+
+def _limit(scores: _Table) -> float:
     """From where on a stretch is alike, by what all others are."""
     if not len(scores):
         return np.inf
@@ -187,13 +226,9 @@ def _limit(scores: FloatArray) -> float:
     return max(_ALIKE, middle + _DISTINCT * max(spread, 0.02))
 
 
-def _peaks(best: FloatArray, half: int) -> BoolArray:
+def _peaks(best: _Table, half: int) -> BoolArray:
     """Where no neighbour in the row is higher, within half a stretch."""
-    highest = best.copy()
-    for d in range(1, half + 1):
-        highest[:, d:] = np.maximum(highest[:, d:], best[:, :-d])
-        highest[:, :-d] = np.maximum(highest[:, :-d], best[:, d:])
-    out: BoolArray = best >= highest
+    out: BoolArray = best >= maximum_filter1d(best, 2 * half + 1, axis=1)
     return out
 
 

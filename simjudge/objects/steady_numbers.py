@@ -18,6 +18,8 @@ _FEWEST_PAIRS = 12
 """Pairs of numbers, seen twice together at least, that tell something."""
 _STEADY = 0.5
 """Spread of the distance between two numbers, by that of any two numbers, below which they stay."""
+_SURELY_STEADY = 0.15
+"""Likewise for numbers that look as if they counted what is in a frame."""
 _NEAR = 0.85
 """Share of the numbers that are at about the same place in the next frame where they are tracks."""
 _GAIN = 0.3
@@ -65,8 +67,9 @@ def numbered_things(frames: FrameSet, time: FloatArray, run: IntArray) -> Number
         return NumberedThings(nothing)
     number = nothing.copy()
     number[known] = np.searchsorted(numbers, objects.instance[known])
-    stays = _stay(frames, number)
+    spread = _distance_spread(frames, number)
     restarts = _restarts(objects.frame[known], objects.instance[known])
+    stays = None if spread is None else spread < (_SURELY_STEADY if restarts else _STEADY)
     glide = None if stays or restarts else _glide(frames, number, time, run)
     # Nothing speaks against numbers of things that are seen one at a time.
     if stays or (stays is None and glide is None and not restarts):
@@ -154,8 +157,8 @@ def _chains(frames: FrameSet, number: IntArray, time: FloatArray, run: IntArray)
     return out
 
 
-def _stay(frames: FrameSet, number: IntArray) -> bool | None:
-    """Whether the distances between things of two numbers stay; None where too few are seen together to tell."""
+def _distance_spread(frames: FrameSet, number: IntArray) -> float | None:
+    """The spread of the distance between two numbers by that of any two; None where too few are seen together."""
     rows = np.flatnonzero((number >= 0) & _whole(frames))
     if len(rows) > _MOST_ROWS:
         chosen = np.unique(frames.objects.frame[rows])[:: -(-len(rows) // _MOST_ROWS)]
@@ -178,7 +181,7 @@ def _stay(frames: FrameSet, number: IntArray) -> bool | None:
         within, by_chance = _spread(gap, pair), _spread(gap, shuffled)
         if by_chance > 0:
             best = min(best, within / by_chance)
-    return best < _STEADY
+    return best
 
 
 def _whole(frames: FrameSet) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -63,7 +64,8 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
         axes.plot(course["x"], course["y"], color=LIGHT["floor"], linewidth=1, linestyle="--", label="course")
         for side, colour, name in _SIDES:
             for number, drive in enumerate(drives[side]):
-                line = axes.plot(drive["x"], drive["y"], color=LIGHT[colour], linewidth=1.2, alpha=0.75,
+                x, y = _with_holes(drive)
+                line = axes.plot(x, y, color=LIGHT[colour], linewidth=1.2, alpha=0.75,
                                  label=name if not number else None)[0]  # fmt: skip
                 figure.add_tooltips(line, [f"{name} drive {result.content['inputs'][('real', 'sim')[side]][number]}"])
         axes.set_aspect("equal", adjustable="datalim")
@@ -104,7 +106,7 @@ def course_figure(result: SavedDrives) -> ReportFigure:
 
 
 def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
-    """Draw where along the course one metric misleads: mean W1 at each place, the floor, and the margin.
+    """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin.
 
     Args:
         result: the result.
@@ -118,7 +120,7 @@ def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
         axes.set_title(f"{metric}: W1 [{row['unit']}]", fontsize=11)
         axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
         if row["noise"] is not None:
-            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="floor")
+            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="noise")
         axes.axhline(row["margin"], color=LIGHT["gap"], linewidth=1, label="margin")
         axes.set_xlim(0, result.content["course"]["length"])
         axes.set_ylim(bottom=0)
@@ -126,6 +128,13 @@ def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
         axes.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 0.98), borderaxespad=0)
         axes.set_xlabel("along the course [m]")
     return figure
+
+
+def _with_holes(drive: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Positions of a drive, with NaN where it is broken: no line is drawn from one side of a hole to the other."""
+    step = np.diff(drive["distance"])
+    broken = np.flatnonzero(np.abs(step - np.median(step)) > 1e-6) + 1 if len(step) else np.empty(0, np.int64)
+    return np.insert(drive["x"], broken, np.nan), np.insert(drive["y"], broken, np.nan)
 
 
 def _draw_band(axes: Axes, result: SavedDrives, side: int, column: str, colour: str, name: str) -> None:

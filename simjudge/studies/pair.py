@@ -31,6 +31,9 @@ from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 from simjudge.studies.unlike_objects import ClassBalance
 
+THETA_STEP = 0.1
+"""How far below and above the threshold a verdict is looked at too."""
+
 
 @dataclass(frozen=True, repr=False)
 class ClassResult(ShortRepr):
@@ -128,8 +131,19 @@ def compare_judged(
     method = replace(settings.method, paint_masks=painted.use_masks)
     comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
     schedule = comparison.schedule(settings, deadline)
-    (classes,), drawn = comparison.compare(schedule, advance=advance, run=run)
-    each, overall = comparison.certainty(classes, drawn, 0, settings.margin)
+    thetas = thetas_around(method.theta) if settings.draws and settings.preset != "cpd" else [method.theta]
+    by_theta, drawn = comparison.compare(schedule, thetas, advance=advance, run=run)
+    own = thetas.index(method.theta)
+    classes = by_theta[own]
+    each, overall = comparison.certainty(classes, drawn, own, settings.margin)
+    around = [
+        comparison.certainty(by_theta[number], drawn, number, settings.margin) if 0 <= number < len(thetas) else None
+        for number in (own - 1, own + 1)
+    ]
+    overall = overall.beside(*(None if found is None else found[1].verdict for found in around))
+    each = {
+        k: one.beside(*(None if found is None else found[0][k].verdict for found in around)) for k, one in each.items()
+    }
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
     if precision:
@@ -143,6 +157,12 @@ def compare_judged(
     return PairResult(
         a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method
     )  # fmt: skip
+
+
+def thetas_around(theta: float) -> list[float]:
+    """The threshold, and those a tenth below and above it that make sense: a verdict should not turn there."""
+    around = (round(theta + step, 12) for step in (-THETA_STEP, 0, THETA_STEP))
+    return [each for each in around if each == theta or 0 < each < 1]
 
 
 def judge_sets(

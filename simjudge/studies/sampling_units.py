@@ -66,6 +66,7 @@ class _Side:
     blocks: FrameBlocks
     things: SeenThings
     named: str
+    automatic: bool
 
     @property
     def frame(self) -> IntArray:
@@ -130,8 +131,10 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
     if unit == "frame":
         blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
     wanted = unit in {"instance", "track"} or (block is None and not unit)
-    things = find_things(frames, sequence, forced=unit) if wanted else SeenThings(np.full(len(frames.objects), -1))
-    return _Side(judged, performance, sequence, blocks, things, unit)
+    things = SeenThings(np.full(len(frames.objects), -1))
+    if wanted:
+        things = find_things(frames, sequence, performance, forced=unit)
+    return _Side(judged, performance, sequence, blocks, things, unit, block is None and not unit)
 
 
 def _by_frame(judged: JudgedSet, performance: FloatArray) -> FloatArray:
@@ -348,7 +351,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     short = blocks.length is not None and blocks.length.limited
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
-    if not side.named and alike_names(frames) and not frames.independent and side.sequence is None and len(frames) > 1:
+    if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
         warning = "their names are alike: if they are frames of a video, give --block SECONDS"
     return replace(common, kind=kind, short=short, warning=warning)
 

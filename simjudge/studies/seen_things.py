@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simjudge.context.common_effects import things_differ
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
@@ -48,12 +49,15 @@ class SeenThings(ShortRepr):
         return np.concatenate([order for order, _ in self.parts] or [np.empty(0, np.int64)])
 
 
-def find_things(frames: FrameSet, sequence: FrameSequence | None, *, forced: str = "") -> SeenThings:
+def find_things(
+    frames: FrameSet, sequence: FrameSequence | None, performance: FloatArray, *, forced: str = ""
+) -> SeenThings:
     """Find the things of a set by itself; passes are told apart still (see `join_places`).
 
     Args:
         frames: the set.
         sequence: how its frames follow each other; None where they do not.
+        performance: float64 (N,) of its objects.
         forced: "instance" to believe the numbers, "track" to follow boxes, whatever speaks against it.
     """
     objects = frames.objects
@@ -78,6 +82,9 @@ def find_things(frames: FrameSet, sequence: FrameSequence | None, *, forced: str
             continue
         track = follow_boxes(boxes, order, steps)
         rows = track >= 0
+        # A camera that stands shows its things in every frame, but so do photographs that are all taken alike.
+        if still and not forced and not things_differ(track[rows], performance[rows]):
+            continue
         thing[rows] = track[rows] + count
         count += int(track.max(initial=-1)) + 1
     if not _seen_often(thing) and forced != "track":

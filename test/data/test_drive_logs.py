@@ -36,7 +36,43 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     path.write_text("time,x,y\n0,0,0\n1,1,0\n1,1,0\n2,,0\n0.5,5,0\n3,3,0\n")
     drive = read_drive(path)
     assert drive.time.tolist() == [0, 1, 3]
-    assert drive.losses.lines() == [f"3 rows without x, y or a time after the last one: {path}, line 4 (and 2 more)"]
+    assert drive.losses.lines() == [
+        f"1 rows without time, x or y: {path}, line 5",
+        f"2 rows without a time after the last one: {path}, line 4 (and 1 more)",
+    ]
+
+
+def test_rows_that_lack_what_others_say_are_counted_and_the_others_keep_it(tmp_path):
+    """One heading that is missing had replaced all headings by the way of the positions."""
+    drive = made_drive(1, laps=0.5)
+    drive.yaw[30], drive.speed[40], drive.position[50, 0], drive.steering[60] = np.nan, np.nan, 1e300, np.nan
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive))
+    kept = np.delete(np.arange(len(drive)), [30, 40, 50])
+    np.testing.assert_allclose(again.yaw, drive.yaw[kept], atol=1e-12)
+    np.testing.assert_array_equal(again.speed, drive.speed[kept])
+    assert [line.split(":")[0] for line in again.losses.lines()] == [
+        "1 rows with numbers beyond 1e+12", "1 rows without the yaw that other rows have",
+        "1 rows without the speed that other rows have",
+    ]  # fmt: skip
+    assert "line 52" in again.losses.lines()[0]
+
+
+def test_a_clock_that_jumps_back_loses_no_row(tmp_path):
+    drive = made_drive(1, laps=0.5)
+    drive.time[100:] -= 3600
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive))
+    np.testing.assert_array_equal(again.time, drive.time)
+    assert [len(piece) for piece in again.pieces()] == [100, len(drive) - 100]
+
+
+def test_speed_and_heading_are_not_made_up_across_a_jump_or_a_hole(tmp_path):
+    drive = made_drive(1, laps=0.5, noise=0.0)
+    drive.position[100:] += 100.0
+    drive = drive[np.delete(np.arange(len(drive)), np.arange(150, 190))]
+    again = read_drive(write_csv(tmp_path / "drive.csv", drive, ("time", "x", "y")))
+    np.testing.assert_allclose(again.speed, 1.0, atol=2e-3)
+    np.testing.assert_allclose(again.yaw, drive.yaw, atol=0.03)
+    assert [len(piece) for piece in again.pieces()] == [100, 50, len(drive) - 150]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +125,47 @@ def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
     assert (drive.steering_unit, drive.throttle[2]) == (LOCK, 0.5)
     # Nobody says a speed: it comes from the positions.
     np.testing.assert_allclose(drive.speed, 2.0 * np.cos(drive.yaw), atol=1e-6)
+
+
+def odometry_recording(path, stamps, speed=None):
+    """Poses 0.2 m apart in the order of recording; `speed` says what Odometry says of it."""
+    rows = []
+    for index, stamp in enumerate(stamps):
+        message = samples.odometry(samples.START + stamp, Pose.from_euler(0.2 * index, 0.0))
+        if speed is not None:
+            message.twist.twist.linear.x = speed[index]
+        rows.append(("/odom", samples.START + index * 100_000_000, message))
+    return samples.write_messages(path, rows)
+
+
+def test_a_recording_whose_clock_jumps_back_is_refused_and_one_that_loops_is_not(tmp_path):
+    """Put in order of their stamps, two parts of a drive had lain in each other."""
+    tenth = 100_000_000
+    with pytest.raises(SimjudgeError, match=r"the stamps of /odom jump back by 4\.900 s"):
+        read_drive(odometry_recording(tmp_path / "back", [*(k * tenth for k in range(50)),
+                                                          *(k * tenth + 1 for k in range(50))]))  # fmt: skip
+    late = [0, 1, 3, 2, *range(4, 50)]
+    assert len(read_drive(odometry_recording(tmp_path / "late", [k * tenth for k in late]))) == 50
+
+
+def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
+    """One had replaced the speeds of all others by those of the positions."""
+    speed = np.full(20, 1.5)
+    speed[7] = np.nan
+    drive = read_drive(odometry_recording(tmp_path / "run", [k * 100_000_000 for k in range(20)], speed))
+    assert len(drive) == 19
+    np.testing.assert_array_equal(drive.speed, 1.5)
+    assert drive.losses.lines() == ["1 poses without the speed that other poses have: run"]
+
+
+def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
+    drive = read_drive(recording(
+        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
+        lambda header, index: {"header": header, "steering": math.nan if index == 5 else 0.2, "throttle": 0.5,
+                               "braking": 0.0},
+    ))  # fmt: skip
+    np.testing.assert_allclose(drive.steering[2:], 0.2)
+    assert drive.losses.lines() == ["1 commands without a steering: run"]
 
 
 COMMANDS = {

@@ -190,6 +190,15 @@ def test_numbers_that_do_not_come_from_the_boxes_are_found(files, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_more_units_and_permutations_than_anybody_could_deal_again_are_refused(files, tmp_path):
+    folder = compared(files, tmp_path / "result")
+    content = json.loads((folder / "result.json").read_text())
+    content["inputs"]["a"]["units"], content["overall"]["permutations"] = 10_000_000, 100_000
+    (folder / "result.json").write_text(json.dumps(content))
+    with pytest.raises(SimjudgeError, match="units and 100000 permutations or draws: nobody could deal so many again"):
+        certify([folder], tmp_path / "dossier")
+
+
 def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
     write_plain_json(pictures("worse", 5), tmp_path / "worse.json")
     settings = CompareSettings(permutations=60, bootstrap=20, margin=0.02)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.reports.drive_figures import lines_figure
 from simjudge.reports.drive_page import render_drives_page
 from simjudge.reports.drive_sentences import headline, metric_sentence, number, worst_verdict
 from simjudge.results.drive_result import load_drive_result
@@ -60,6 +61,22 @@ def test_the_page_shows_lines_errors_and_places(result, tmp_path):
     assert page.count("<svg") >= 6
     sj.load_result(result).figures["w1_lateral_error"]().savefig(tmp_path / "w1.svg")
     assert "lateral error: W1 [m]" in (tmp_path / "w1.svg").read_text()
+
+
+def test_a_hole_is_said_by_the_command_and_drawn_by_nothing(drives, tmp_path):
+    drive = made_drive(50)
+    holed = drive[np.flatnonzero((drive.time < 9) | (drive.time > 15))]
+    holed = write_csv(tmp_path / "holed.csv", replace(holed, position=holed.position.copy()))
+    words = ["compare-drives", *drives[0], "--", str(holed), *drives[1][1:], "--out", str(tmp_path / "out"), *FEW]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 3
+    assert "1 holes in drives: holed: 6.1 s" in done.output
+    assert "holes in drives" in render_drives_page(load_drive_result(tmp_path / "out"))
+    figure = lines_figure(load_drive_result(tmp_path / "out"))
+    axes = figure.axes[0]
+    drawn = [line.get_xydata() for line in axes.lines]
+    assert max(np.nanmax(np.linalg.norm(np.diff(points, axis=0), axis=1)) for points in drawn) < 0.2
+    assert sum(np.isnan(points).any() for points in drawn) == 1
 
 
 def test_words_follow_the_verdicts(result):

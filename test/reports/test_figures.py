@@ -34,7 +34,7 @@ BY_CLASS = (
     figures.w1_histogram, figures.performance_distributions, figures.difference_histogram, figures.performance_vs_size,
     figures.context_map,
 )  # fmt: skip
-WHOLE = (figures.plot, figures.w1_vs_floor, figures.w1_vs_overlap, figures.sweep_curves)
+WHOLE = (figures.plot, figures.gap_by_class, figures.w1_vs_overlap, figures.sweep_curves)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def test_several_results_have_a_point_each(result: Result, empty: Result) -> Non
 
 
 def test_each_class_stands_over_its_floor(result: Result) -> None:
-    figure = figures.w1_vs_floor(result)
+    figure = figures.gap_by_class(result)
     assert [x for x, _ in dots(figure)] == [e.numbers.mean_w1 for e in result.entries]
     bars = [bar.get_width() for container in figure.axes[0].containers for bar in container]
     assert bars == [e.numbers.noise_q95 for e in result.entries]
@@ -195,7 +195,7 @@ def test_each_class_stands_over_its_floor(result: Result) -> None:
 
 
 def test_a_class_without_w1_says_so(empty: Result) -> None:
-    figure = figures.w1_vs_floor(empty)
+    figure = figures.gap_by_class(empty)
     assert [t.get_text() for t in figure.axes[0].texts] == ["undefined"] * 3
 
 

@@ -1,220 +1,245 @@
-"""What is drawn as one thing: frames, and all variants of one photograph together."""
+"""Units found against true units, in sequences of labels whose things are known."""
 
 from dataclasses import replace
 
+import label_sequences
 import numpy as np
 import pytest
+from label_sequences import at_ten_hertz
 
-from simjudge.context.verdicts import GAPS
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.splits import random_split
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.pair import compare_pair
-from simjudge.studies.sampling_units import sampling_units
+from simjudge.core.object_tables import Objects
+from simjudge.perception.assignment import Assignment
+from simjudge.studies.judged_set import JudgedSet
+from simjudge.studies.sampling_units import sample_units
+
+OTHER = label_sequences.photographs(99, 30).judged()
+
+
+def units(judged, other=OTHER, **options):
+    found = sample_units(judged, other, block=options.pop("block", None), **options)
+    for number, side in enumerate((judged, other)):
+        assert len(found.unit[number]) == len(side.frames.objects)
+        assert len(found.frame_unit[number]) == len(side.frames)
+    assert sorted(set(np.concatenate(found.unit).tolist())) == list(range(found.count))
+    assert sorted(set(np.concatenate(found.frame_unit).tolist())) == list(range(found.frame_unit_count))
+    return found
+
+
+def stamped(labels, **options):
+    return labels.judged(stamp=at_ten_hertz(labels.frames), **options)
+
+
+def changed(labels):
+    """Boxes jitter by 2 px, and one label in twenty is missing."""
+    return labels.changed(1, 2.0, 0.05)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("change", [lambda labels: labels, changed])
+def test_five_laps_past_24_cones_are_about_24_units(seed, change):
+    labels = change(label_sequences.laps(seed))
+    true = labels.true_units()
+    found = units(stamped(labels))
+    assert 0.9 * true <= found.sides[0].count <= 1.25 * true
+    assert found.sides[0].passes == 5
+    assert "five times each" in found.sides[0].describe("A")
+    numbered = units(stamped(labels, instance=labels.thing)).sides[0]
+    assert true - 2 <= numbered.count <= true  # two may be seen in the very same frames
 
 
 @pytest.mark.parametrize(
-    ("names", "unit", "count"),
+    ("labels", "least", "most"),
     [
-        (["a", "b", "c"], [0, 1, 2], 3),
-        (["b_jpg.rf.1f", "a_jpg.rf.2", "b_jpg.rf.3e"], [0, 1, 0], 2),  # in order of appearance
-        (["a_jpg.rf.1", "a", "a_png.rf.2"], [0, 0, 0], 1),  # the photograph itself beside its variants
-        (["10_000000001", "10_000000002"], [0, 1], 2),  # stamps
+        (label_sequences.slow_video(3), 19, 22),
+        (changed(label_sequences.slow_video(3)), 19, 22),
+        (label_sequences.slow_video(3, alike=True), 19, 22),
+        (label_sequences.slow_video(3, 200), 7, 7),
+        (label_sequences.straight(3), 0.85, 1.1),
+        (changed(label_sequences.straight(3, 600)), 0.85, 1.1),
+        (label_sequences.straight(3, 600, regular=True), 0.85, 1.1),
+        (label_sequences.crossing(3, 600, 90), 0.85, 1.1),
+        (changed(label_sequences.crossing(3, 600, 90)), 0.85, 1.1),
+        (changed(label_sequences.crossing(3, 200, 150)), 0.75, 1.2),
     ],
 )
-def test_variants_are_one_unit(names, unit, count):
-    found = sampling_units(FrameSet.build("s", [[9, 9]] * len(names), frame_name=names))
-    assert found.of_frame.tolist() == unit
-    assert found.count == count
+def test_a_thing_is_one_unit_over_all_its_sightings(labels, least, most):
+    true = labels.true_units() if least < 2 else 1
+    for named in ({"stamp": at_ten_hertz(labels.frames)}, {}):
+        side = units(labels.judged(**named)).sides[0]
+        assert side.kind == "things"
+        assert least * true <= side.things <= most * true
+        assert side.count >= 0.7 * side.things  # some come and go together
 
 
-def photographs(variants, name):
-    """Thirty photographs in some variants; how well the detector does is a matter of the photograph."""
-    rng = np.random.default_rng(1)
-    shift = np.repeat(rng.uniform(0, 15, 30), variants)
-    names = [name.format(photograph, variant) for photograph in range(30) for variant in range(variants)]
-    frames, box = np.arange(len(names)), np.array([[40.0, 40, 60, 60]] * len(names))
-    found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1) + rng.normal(0, 0.1, box.shape)
-    objects, zeros = Objects.build(frames, 0 * frames, box), 0 * frames
-    return FrameSet.build("s", [[100, 100]] * len(names), objects, Predictions.build(frames, zeros, found, zeros + 0.9),
-                          frame_name=names)  # fmt: skip
+def test_who_sees_a_course_from_random_poses_sees_its_cones_where_they_are_numbered():
+    labels = label_sequences.random_poses(4)
+    filled = len(np.unique(labels.frame))
+    assert units(labels.judged(instance=labels.thing, independent=True)).sides[0].count == 24
+    assert units(labels.judged(independent=True)).sides[0].count == filled
+    assert units(stamped(labels)).sides[0].kind != "things"  # stamps in a row are no video yet
 
 
-def p_values(frames, groups, block=None):
-    out = []
-    for seed in range(30):
-        first, second = random_split(groups, 2, seed)
-        settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
-        result = compare_pair(frames.take(first), frames.take(second), settings, precision=False)
-        out.append(result.numbers.overall.p_value)
-    return np.array(out)
+@pytest.mark.parametrize("with_distance", [True, False])
+@pytest.mark.parametrize("stamps", [True, False])
+def test_numbers_that_stay_while_things_are_strewn_anew_are_ignored(with_distance, stamps):
+    labels = label_sequences.strewn(5)
+    if not with_distance:
+        labels.distance = None
+    side = units((stamped if stamps else label_sequences.Labels.judged)(labels, instance=labels.thing)).sides[0]
+    assert side.kind != "things"
+    assert side.count > 100  # frames, or in doubt short blocks
+    assert "instance numbers are ignored" in side.describe("A")
 
 
-def test_halves_of_augmented_data_are_no_gap():
-    """Five variants of a photograph tell nothing new: p stays uniform. Drawn one by one, they fake gaps."""
-    groups = [f"p{photograph}" for photograph in range(30) for _ in range(5)]
-    together = p_values(photographs(5, "p{}_jpg.rf.{}"), groups)
-    numbered = p_values(photographs(5, "p{}_{}"), groups)  # views of one number
-    one_by_one = p_values(photographs(5, "p{}_{}"), groups, 0.0)
-    assert np.count_nonzero(together <= 0.05) <= 4  # binomial(30, 0.05): above 4 once in 60
-    assert 0.3 <= together.mean() <= 0.7
-    assert np.count_nonzero(numbered <= 0.05) <= 4
-    assert np.count_nonzero(one_by_one <= 0.05) >= 8
+def test_numbers_that_restart_in_each_frame_are_ignored():
+    for labels, count in ((label_sequences.photographs(6), 400), (label_sequences.laps(6), None)):
+        start = np.searchsorted(labels.frame, np.arange(labels.frames))
+        instance = np.arange(len(labels.frame)) - start[labels.frame] + 1
+        side = units(stamped(labels, instance=instance)).sides[0]
+        assert "they count the objects of each frame anew" in side.describe("A")
+        assert side.kind != "things" if count else 20 <= side.count <= 30
 
 
-def test_pairs_of_variants_are_swapped_together():
-    """Paired, B's frames follow A's units, whatever their own names say."""
-    a = photographs(3, "p{}_jpg.rf.{}")
-    b = photographs(3, "q{}_{}")
-    settings = CompareSettings(bootstrap=20, permutations=20, paired=True)
-    both = compare_pair(a, b, settings, precision=False).numbers.overall
-    assert both.p_value is not None
-    assert both.gap_low <= both.gap + 1e-9
+@pytest.mark.parametrize("seed", range(5))
+def test_photographs_with_many_alike_boxes_are_units_by_themselves(seed):
+    labels = label_sequences.photographs(seed)
+    names = [f"IMG_{7 * i + i % 5}" for i in range(400)]
+    for judged in (labels.judged(), stamped(labels), labels.judged(names=names)):
+        side = units(judged).sides[0]
+        assert side.kind in {"frames", "blocks"}
+        assert side.count >= 60  # in doubt blocks are short
+    side = units(labels.judged(), block=0).sides[0]
+    assert side.describe("A") == "A: 400 frames, each a unit"
 
 
-def test_a_while_of_a_recording_is_one_unit():
-    stamps = (np.array([10.0, 10.4, 11.9, 12.0, 15.9]) * 1e9).astype(np.int64)
-    frames = FrameSet.build("s", [[9, 9]] * 6, stamp=[*stamps, -1], frame_name=list("abcdef"))
-    assert sampling_units(frames, 2.0).of_frame.tolist() == [0, 0, 0, 1, 2, 3]
-    assert sampling_units(frames).count == 6
+def test_a_still_scene_is_one_unit_where_its_things_differ():
+    labels = label_sequences.still_scene(1)
+    assert units(stamped(labels)).sides[0].count == 1
+    noise = np.random.default_rng(0).normal(0.6, 0.1, len(labels.frame))
+    single = label_sequences.still_scene(1, things=1, jitter=0.0)
+    assert units(stamped(single, performance=noise[: len(single.frame)])).sides[0].count == 300
 
 
-def drive(count, seed, *, names="frame_{:04d}", stamp=None):
-    """Frames of a drive: how far the detector is off changes slowly (AR(1) with 0.9)."""
-    rng = np.random.default_rng(seed)
-    shift = np.empty(count)
-    shift[0] = rng.normal()
-    for i in range(1, count):
-        shift[i] = 0.9 * shift[i - 1] + rng.normal() * np.sqrt(1 - 0.81)
-    shift = np.abs(shift) * 4
-    frames, box = np.arange(count), np.array([[40.0, 40, 60, 60]] * count)
-    found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1)
-    zeros = 0 * frames
-    return FrameSet.build("drive", [[100, 100]] * count, Objects.build(frames, zeros, box),
-                          Predictions.build(frames, zeros, found, zeros + 0.9),
-                          frame_name=[names.format(i) for i in range(count)], stamp=stamp)  # fmt: skip
+def test_the_same_numbers_on_the_same_course_are_units_of_both_sets():
+    first, second = label_sequences.laps(7), label_sequences.laps(7, count=2, wander=0.2)
+    found = units(stamped(first, instance=first.thing), stamped(second, instance=second.thing))
+    shared = set(found.unit[0].tolist()) & set(found.unit[1].tolist())
+    assert len(shared) == found.count
+    followed = units(stamped(first), stamped(changed(second)))
+    assert len(set(followed.unit[0].tolist()) & set(followed.unit[1].tolist())) >= 18
 
 
-@pytest.mark.parametrize("way", ["stamps", "numbers", "times in names"])
-def test_frames_of_a_drive_are_no_independent_samples(way):
-    """Without --block, two drives of one kind seldom differ; with each frame by itself, most do."""
-    given = {"stamps": {"names": "x{}", "stamp": np.arange(300) * 10**8}, "numbers": {},
-             "times in names": {"names": "L_1653{:02d}200000"}}[way]  # fmt: skip
-    count = 60 if way == "times in names" else 300
-    values = {None: [], 0.0: []}
-    for seed in range(15):
-        pair = drive(count, 2 * seed, **given), drive(count, 2 * seed + 1, **given)
-        for block, out in values.items():
-            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
-            result = compare_pair(*pair, settings, precision=False)
-            out.append(result.numbers.overall.p_value)
-            if block is None:
-                assert all(units.block.frames > 1 for units in result.drawn)
-                assert all(units.count <= count / 3 for units in result.drawn if units.matched is None)
-                assert all((units.block_seconds is None) == (way == "numbers") for units in result.drawn)
-    assert np.count_nonzero(np.array(values[None]) <= 0.05) <= 3
-    assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 5
+def test_a_pair_of_frames_is_one_unit():
+    labels = label_sequences.photographs(8)
+    found = units(labels.judged(), labels.judged(seed=1), paired=True, block=0)
+    assert found.count == 400
+    assert found.unit[0].tolist() == found.unit[1].tolist()
+    assert found.frame_unit[0].tolist() == found.frame_unit[1].tolist() == list(range(400))
+    drive = label_sequences.laps(8)
+    both = units(stamped(drive), stamped(drive.changed(2, 1.0, 0.05)), paired=True)
+    true = drive.true_units()
+    assert 0.8 * true <= both.count <= 1.3 * true
+    assert both.frame_unit[0].tolist() == both.frame_unit[1].tolist()
 
 
-@pytest.mark.parametrize("count", [16, 30, 60])
-def test_short_drives_have_no_verdict(count):
-    """Two drives of one kind: frames by themselves are often a gap, recordings that are too short never."""
-    verdicts = {None: [], 0.0: []}
-    for seed in range(12):
-        pair = drive(count, 2 * seed), drive(count, 2 * seed + 1)
-        for block, out in verdicts.items():
-            settings = CompareSettings(bootstrap=20, permutations=99, seed=seed, block=block)
-            found = compare_pair(*pair, settings, precision=False)
-            out.append((found.overall.verdict, found.overall.verdict_reason))
-            if found.overall.verdict_reason == "short_recording":
-                assert max(units.block.set_frames for units in found.drawn) > count
-    assert verdicts[None].count(("too_few", "short_recording")) >= 6
-    assert sum(verdict in GAPS for verdict, _ in verdicts[None]) <= 1
-    assert sum(verdict in GAPS for verdict, _ in verdicts[0.0]) >= 3
+def test_light_of_a_frame_is_drawn_beside_things_where_it_is_there():
+    labels = label_sequences.straight(9, 600)
+    rng = np.random.default_rng(9)
+    thing = 0.6 + rng.normal(0, 0.15, labels.thing.max() + 1)[labels.thing] + rng.normal(0, 0.1, len(labels.thing))
+    light = rng.normal(0, 0.15, labels.frames // 20 + 1)[labels.frame // 20]
+    found = units(stamped(labels, performance=thing + light))
+    assert found.block is not None
+    assert (found.block[1] == -1).all()
+    assert found.block[0].min() == 0
+    assert 25 <= found.sides[0].block_frames <= 100  # five times 10
+    assert "are drawn beside them" in found.sides[0].describe("A")
+    assert len(set(found.block[0].tolist())) == found.block_count == found.sides[0].time_blocks
 
 
-def test_seconds_do_not_apply_to_numbers():
-    """Frames that are numbered have no seconds: what --block says in seconds is estimated for them."""
-    frames = drive(300, 1)
-    value = np.repeat(np.random.default_rng(1).normal(size=60), 5)
-    two, none = (sampling_units(frames, block, value) for block in (2.0, None))
-    assert two.block == none.block
-    assert two.of_frame.tolist() == none.of_frame.tolist()
-    assert two.block.frames > 5
-    assert "300 frames, numbered in steps of 1; performance goes with that of neighbours, so" in two.describe("drive")
-    assert sampling_units(frames, 0.0, value).count == 300
-    assert sampling_units(frames, 0.0, value).describe("drive") == ""
+def test_things_alone_are_drawn_in_four_of_five_sets_without_common_light():
+    none = 0
+    for seed in range(40):
+        labels = label_sequences.crossing(seed, 120, 25, life=20)
+        none += units(stamped(labels, instance=labels.thing, seed=seed)).block is None
+    assert 24 <= none <= 38  # binomial(40, 0.8): outside once in 400
 
 
-def test_pairs_are_drawn_in_the_longer_blocks():
-    a, b = drive(300, 1), drive(300, 2)
-    independent = replace(b, predictions=replace(b.predictions, box=np.roll(b.predictions.box, 1, 0)[
-        np.random.default_rng(1).permutation(300)]))  # fmt: skip
-    settings = CompareSettings(bootstrap=10, permutations=10, paired=True)
-    for pair in ((a, independent), (independent, a)):
-        result = compare_pair(*pair, settings, precision=False)
-        assert result.drawn[0] is result.drawn[1]
-        assert result.drawn[0].block.frames > 1
+@pytest.mark.parametrize(
+    ("unit", "count", "kind"),
+    [("frame", None, "frames"), ("instance", 24, "things"), ("photograph", None, "frames"), ("track", 40, "things")],
+)
+def test_what_the_user_names_is_the_unit(unit, count, kind):
+    labels = label_sequences.laps(0)
+    judged = stamped(labels, instance=labels.thing)
+    side = units(judged, judged, unit=unit).sides[0]
+    count = count or len(np.unique(labels.frame))  # frames without objects hold no sample
+    assert side.kind == kind
+    assert side.count == count if unit != "track" else 20 <= side.count <= count
+    assert f"(--unit {unit})" in side.describe("A")
 
 
-def test_neighbours_in_a_recording_fake_gaps_unless_drawn_together():
-    """Ten like frames a second, then another place: halves by place are no gap where a second is one unit."""
-    alike = photographs(10, "p{}_{}")
-    stamps = np.arange(300) * 100_000_000
-    frames = replace(alike, stamp=stamps, frame_name=[f"f{i}" for i in range(300)])
-    values = {0.0: [], 1.0: []}
-    for seed in range(20):
-        first, second = random_split([str(i // 10) for i in range(300)], 2, seed)
-        for block, out in values.items():
-            halves = (frames.take(first), frames.take(second))
-            settings = CompareSettings(bootstrap=0, permutations=99, seed=seed, block=block)
-            result = compare_pair(*halves, settings, precision=False)
-            out.append(result.numbers.overall.p_value)
-    assert np.count_nonzero(np.array(values[0.0]) <= 0.05) >= 10
-    assert np.count_nonzero(np.array(values[1.0]) <= 0.05) <= 4
+def test_blocks_of_a_given_length_and_frames_that_are_independent():
+    labels = label_sequences.laps(0)
+    assert units(stamped(labels), block=4.0).sides[0].describe("A") == "A: 1,000 frames in blocks of 40 (4 s): 25 units"
+    assert units(stamped(labels), block=0).sides[0].describe("A") == "A: 1,000 frames, each a unit"
+    variants = [f"p{i // 4}_jpg.rf.{i}" for i in range(400)]
+    side = units(label_sequences.photographs(0).judged(names=variants), block=0).sides[0]
+    assert side.describe("A") == "A: 400 frames are variants of 100 photographs: 100 units"
 
 
-def rendered(count, seed, *, placements=1):
-    """Frames at random poses, stamped in a row; how well the detector does may be a matter of the placement too."""
-    rng = np.random.default_rng(seed)
-    shift = np.abs(rng.normal(size=count) + 2 * np.repeat(rng.normal(size=placements), count // placements)) * 3
-    if placements == 1:
-        shift = np.abs(rng.normal(size=count)) * 4
-    drawn = drive(count, seed, stamp=10**9 + np.arange(count) * 10**8)
-    found = drawn.predictions.box.copy()
-    found[:, ::2] = np.array([40.0, 60]) + shift[:, None]
-    return replace(drawn, predictions=replace(drawn.predictions, box=found), independent=True)
+def test_slow_performance_without_things_makes_blocks():
+    """An AR(1) series with a coefficient of 0.9 has an integrated correlation time of 9.5 frames."""
+    rng = np.random.default_rng(0)
+    labels = label_sequences.photographs(0, 3000, 1)
+    series = np.zeros(3000)
+    for i in range(1, 3000):
+        series[i] = 0.9 * series[i - 1] + rng.normal()
+    side = units(stamped(labels, performance=0.5 + 0.05 * series)).sides[0]
+    assert side.kind == "blocks"
+    assert 40 <= side.block_frames <= 150
+    assert side.block_seconds == pytest.approx(side.block_frames / 10)
+    assert f"in blocks of {side.block_frames}" in side.describe("A")
 
 
-@pytest.mark.parametrize("count", [8, 16, 40])
-def test_few_frames_from_random_poses_have_a_verdict(count):
-    """Stamps in a row say nothing of frames that were drawn one by one: each is a unit, and false gaps are rare."""
-    gaps = 0
-    for seed in range(20):
-        pair = rendered(count, 2 * seed), rendered(count, 2 * seed + 1)
-        settings = CompareSettings(bootstrap=20, permutations=99, seed=seed)
-        found = compare_pair(*pair, settings, precision=False)
-        alone = [units for units in found.drawn if units.independent and units.matched is None]
-        assert all(units.count == count for units in alone)
-        if len(alone) == 2:
-            assert found.overall.verdict_reason != "short_recording"
-            gaps += found.overall.p_value <= 0.05
-    assert gaps <= 4  # binomial(20, 0.05): above 4 in 3 of 1,000
-    line = sampling_units(pair[0], None, np.arange(count) % 3.0).describe("sim")
-    assert line == f"sim: frames are independent: drawn at random poses; {count} independent units"
+def test_alike_names_without_order_are_warned_of():
+    names = [f"shot {word}" for word in np.random.default_rng(0).permutation(10**6)[:400].tolist()]
+    side = units(label_sequences.photographs(0).judged(names=names)).sides[0]
+    assert "give --block SECONDS" in side.describe("A")
+    assert "--block" not in units(label_sequences.photographs(0).judged()).sides[0].describe("A")
 
 
-def test_frames_of_one_placement_that_are_alike_are_drawn_together():
-    """The mark is no reason to look away: five placements of twenty frames each are no hundred units."""
-    settings = CompareSettings(bootstrap=0, permutations=9)
-    drawn = compare_pair(rendered(100, 1, placements=5), rendered(100, 2), settings, precision=False).drawn
-    assert drawn[0].count < 40
-    assert not drawn[0].independent
-    assert "drawn at random poses, but those next to each other are alike" in drawn[0].describe("sim")
-    assert drawn[1].independent
-    assert sampling_units(rendered(100, 1, placements=5), 0.0).count == 100
+def test_requests_that_make_no_sense_are_refused():
+    with pytest.raises(UsageError, match="unit 'lap': is none of frame"):
+        units(OTHER, unit="lap")
+    with pytest.raises(UsageError, match="block -1: is not a length"):
+        units(OTHER, block=-1.0)
+    with pytest.raises(SimjudgeError, match="no object has an instance number"):
+        units(OTHER, unit="instance")
 
 
-def test_a_length_that_is_given_counts_for_independent_frames_too():
-    assert sampling_units(rendered(40, 1), 1.0, np.arange(40.0)).count == 4
+@pytest.mark.parametrize("unit", [None, "frame", "track", "block", "photograph"])
+def test_sets_without_objects_and_frames_have_units_too(unit):
+    empty = replace(OTHER, frames=FrameSet.build("e", [[9, 9]] * 3, Objects.empty()),
+                    assignment=Assignment(np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_), {}))  # fmt: skip
+    assert units(empty, unit=unit).sides[0].count == 0
+    nothing = JudgedSet(FrameSet.build("n", np.empty((0, 2)), Objects.empty()), empty.assignment)
+    assert units(nothing, unit=unit).sides[0].count == 0
+
+
+def test_classes_name_the_things():
+    labels = label_sequences.slow_video(0)
+    judged = stamped(labels)
+    judged = replace(judged, frames=replace(judged.frames, class_names={0: "cone"}))
+    assert units(judged).sides[0].describe("A") == "A: 600 frames show 20 cones: 20 units"
+
+
+def test_a_long_drive_takes_seconds():
+    import time  # noqa: PLC0415
+
+    labels = changed(label_sequences.straight(1, 10_000, spacing=0.8))
+    begin = time.process_time()
+    side = units(stamped(labels)).sides[0]
+    assert time.process_time() - begin < 25
+    assert 0.85 <= side.count / labels.true_units() <= 1.15

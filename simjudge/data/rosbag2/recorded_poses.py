@@ -37,6 +37,8 @@ class RecordedPoses(NamedTuple):
         topic, type: where they are from.
         clock: nanoseconds by which their stamps are ahead of the time of recording (median).
         losses: messages and poses that were left out.
+        jump_back: nanoseconds by which their stamps jump back at most, in the order in which they were recorded; what
+            comes again, as in a looped recording, does not count.
     """
 
     trajectory: Trajectory
@@ -44,6 +46,7 @@ class RecordedPoses(NamedTuple):
     type: str
     clock: int
     losses: Losses
+    jump_back: int = 0
 
 
 @dataclass
@@ -140,18 +143,18 @@ def read_poses(
     recording = Recording(path)
     name = choose_pose_topic(recording, topic)
     kind = recording.topics[name].type
-    losses = Losses()
+    losses, jump_back = Losses(), 0
     if kind == TRANSFORMS:
         trajectory, clock = _from_transforms(recording, name, (parent, child), losses, limits)
     else:
         if parent is not None or child is not None:
             raise UsageError(f"{path}: {name} is a {kind}: --parent and --child choose frames of tf only")
-        trajectory, clock = _from_poses(recording, name, losses)
+        trajectory, clock, jump_back = _from_poses(recording, name, losses)
     recording.losses.extend(losses)
-    return RecordedPoses(trajectory, name, kind, clock, recording.losses)
+    return RecordedPoses(trajectory, name, kind, clock, recording.losses, jump_back)
 
 
-def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Trajectory, int]:
+def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Trajectory, int, int]:
     rows, kind = _PoseRows(), recording.topics[topic].type
     for stored, message in decoded_messages(recording, {topic}, losses):
         pose = message.pose if kind == POSE else message.pose.pose
@@ -169,7 +172,13 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
     stamp, pose = np.array(rows.stamp, np.int64), np.array(rows.pose, np.float64)
     blank = Trajectory(where, frame, child, stamp, pose[:, :3], pose[:, 3:])
     trajectory = clean_trajectory(blank, lambda row: f"{where} at {format_seconds(rows.stamp[row])}", losses)
-    return trajectory, _clock(rows.stamp, rows.time)
+    return trajectory, _clock(rows.stamp, rows.time), _jump_back(rows.stamp)
+
+
+def _jump_back(stamps: list[int]) -> int:
+    """By how much stamps jump back at most, those left out that were there before."""
+    new = np.array(list(dict.fromkeys(stamps)), np.int64)
+    return max(0, int(-np.diff(new).min(initial=0)))
 
 
 def _from_transforms(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,10 @@ DETECTOR_KEY = "simjudge.detector"
 """Under this key rosbag2's custom data say which detector made the predictions."""
 INDEPENDENT_KEY = "simjudge.independent_frames"
 """Under this key they say "true" where each frame was drawn by itself (see `FrameSet.independent`)."""
+
+INVENTED_KEY = "simjudge.invented_stamps"
+"""Under this key they say how many frames had no stamp and were given one."""
+log = logging.getLogger(__name__)
 
 
 def camera_topics(camera: str = CAMERA) -> dict[str, str]:
@@ -142,13 +147,15 @@ def write_messages(
 
 
 def set_metadata(frames: FrameSet) -> dict[str, str]:
-    """What a recording's custom data say of a set: the detector that made its predictions, and how it was drawn.
+    """What a recording's custom data say of a set: its detector, how it was drawn, and whether its stamps are made up.
 
     Args:
         frames: the set.
     """
     detector = {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
-    return detector | ({INDEPENDENT_KEY: "true"} if frames.independent else {})
+    made_up = int((frames.stamp == NO_STAMP).sum())
+    invented = {INVENTED_KEY: f"{made_up} of {len(frames.stamp)}"} if made_up else {}
+    return detector | ({INDEPENDENT_KEY: "true"} if frames.independent else {}) | invented
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:
@@ -182,6 +189,10 @@ def recording_stamps(frames: FrameSet) -> IntArray:
             stamp += 1
         used[stamp] = index
         stamps[index] = stamp
+    made_up = int((frames.stamp == NO_STAMP).sum())
+    if made_up:
+        log.warning("%s: %d of %d frames say no time; their stamps are made up, %g s from one to the next: no rate,"
+                    " speed or hole can be told from them", frames.name, made_up, len(stamps), _STEP / 1e9)  # fmt: skip
     return stamps
 
 

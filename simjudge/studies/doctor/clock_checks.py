@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE
+from simjudge.data.rosbag2.writing import INVENTED_KEY
 from simjudge.studies.doctor.findings import CLOCK_TOPIC, ONE_CLOCK, PACE, RATE, RISING, STAMPS, Finding, quoted
 from simjudge.studies.doctor.survey import CLOCK, RecordingSurvey, TopicSurvey, as_nanoseconds
 
@@ -48,6 +50,9 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
     limit = "no header stamp is 0"
     if not streams:
         return Finding.unknown(STAMPS, "no topic of a sensor")
+    made_up = survey.recording.custom_data().get(INVENTED_KEY)
+    if made_up:
+        return Finding.missing(STAMPS, f"{made_up} frames said no time when simjudge wrote them: it made these up")
     empty = {topic.name: _unfilled(topic) for topic in streams if _unfilled(topic)}
     figure = f"{sum(empty.values())} of {sum(len(topic.stamp) for topic in streams)} are 0"
     worst = max(empty, key=lambda name: empty[name], default="")
@@ -95,10 +100,10 @@ def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     """Whether messages that were received at one time have stamps of one time."""
     limit = f"within {_APART:g} s"
     clocks = {topic.name: (as_nanoseconds(topic.received), as_nanoseconds(topic.stamp)) for topic in good}
-    for child in ("base_link", "base_footprint"):
-        received, stamps = survey.moving.get(child, ([], []))
+    for (namespace, held), child in product(survey.of_namespaces.items(), ("base_link", "base_footprint")):
+        received, stamps = held.moving.get(child, ([], []))
         if received and any(stamps) and not len(_backwards(sorted(stamps))):
-            clocks[f"tf of {child}"] = (as_nanoseconds(received), as_nanoseconds(stamps))
+            clocks[f"{namespace and namespace + '/'}tf of {child}"] = (as_nanoseconds(received), as_nanoseconds(stamps))
     if len(clocks) < 2:
         return Finding.unknown(ONE_CLOCK, "fewer than two topics with stamps that rise")
     reference = max(clocks, key=lambda name: len(clocks[name][0]))

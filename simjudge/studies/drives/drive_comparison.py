@@ -23,21 +23,17 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
+from simjudge.data.drive_pieces import count_breaks
 from simjudge.results.drive_result import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene
 from simjudge.studies.drives.cone_places import lane_cones
-from simjudge.studies.drives.course_line import fine_line, line_length, mean_line
+from simjudge.studies.drives.course_line import fine_line, line_length
 from simjudge.studies.drives.drive_metrics import METRICS, UNITS
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
-from simjudge.studies.drives.drive_windows import (
-    ConesAhead,
-    DrivenLine,
-    DriveWindows,
-    cut_windows,
-    driven_line,
-    median_speed,
-)
+from simjudge.studies.drives.drive_windows import ConesAhead, DriveWindows, cut_windows, median_speed
+from simjudge.studies.drives.driven_line import DrivenLine, driven_line
+from simjudge.studies.drives.mean_line import mean_line
 
 DriveSource = str | Path | DriveLog
 DRIVES, BLOCKS = "drives", "blocks of stretches"
@@ -54,7 +50,7 @@ class MetricResult:
     Attributes:
         metric: one of METRICS.
         comparison: what Algorithm 1 gives.
-        certainty: floor, excess, interval, p, margin and verdict.
+        certainty: noise, gap, interval, p, margin and verdict.
     """
 
     metric: str
@@ -183,31 +179,36 @@ def compare_drive_sets(
     losses, notes = Losses(), list[str]()
     for log in (*logs[0], *logs[1]):
         losses.extend(log.losses)
+        count_breaks(log.name, log.time, log.position, losses)
     _check_steering([*logs[0], *logs[1]])
-    course, cones = _course(settings, logs[0], notes)
-    lines = [driven_line(course, log) for side in logs for log in side]
+    course, cones = _course(settings, [*logs[0], *logs[1]], notes)
+    lines = [driven_line(course, log, losses) for side in logs for log in side]
     usual = (
         median_speed(course, lines)
         if settings.target_speed is None
         else np.full(len(course.centre_line), settings.target_speed)
     )
-    windows = tuple(
-        cut_windows(course, part, usual, settings.window, cones)
-        for part in (lines[: len(logs[0])], lines[len(logs[0]) :])
+    windows = (
+        cut_windows(course, lines[: len(logs[0])], usual, settings.window, cones),
+        cut_windows(course, lines[len(logs[0]) :], usual, settings.window, cones),
     )
-    for side, held in zip(("real", "simulated"), windows, strict=True):
+    for side, held, drives in zip(("real", "simulated"), windows, logs, strict=True):
         if not len(held.drive):
             raise SimjudgeError(
-                f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full; are they in the"
-                " same frame as the course?"
+                f"{side} drives: none passes a stretch of {settings.window:g} m of the course in full{losses.reason};"
+                " are they in the same frame as the course, and do they move?"
             )
+        for number in sorted(set(range(len(drives))) - set(held.drive.tolist())):
+            losses.add("drives that pass no stretch of the course in full", drives[number].name)
+    if settings.course is None or settings.target_speed is None:
+        windows = _passed_by_both(windows, notes)
     settings = _with_tolerances(settings, windows[0])
-    units, drawn = _units(windows, (len(logs[0]), len(logs[1])), notes)
+    units = _units(windows, settings.window, notes)
     results, overall = _judge(windows, units, settings, notes)
     names = tuple([log.name for log in side] for side in logs)
     return DriveComparison(
-        (names[0], names[1]), course, lines, (windows[0], windows[1]), results, overall, drawn.what,
-        (units[0].count, units[1].count), settings, notes, losses,
+        (names[0], names[1]), course, lines, (windows[0], windows[1]), results, overall, units.what,
+        units.of_sides, settings, notes, losses,
     )  # fmt: skip
 
 
@@ -218,13 +219,27 @@ def _check_steering(logs: Sequence[DriveLog]) -> None:
         raise SimjudgeError(f"steering is {said}; convert one of them, or leave the column out")
 
 
+def _passed_by_both(windows: tuple[DriveWindows, DriveWindows], notes: list[str]) -> tuple[DriveWindows, DriveWindows]:
+    """The stretches that drives of both sides pass: elsewhere one side alone would be its own middle and never err."""
+    places = [np.round(held.place, 6) for held in windows]
+    shared = [np.isin(ours, theirs) for ours, theirs in (places, places[::-1])]
+    if not shared[0].any():
+        raise SimjudgeError("real and simulated drives: both pass no stretch of the course in full; name a scene with"
+                            " --course, and give --target-speed")  # fmt: skip
+    left = [int((~kept).sum()) for kept in shared]
+    if any(left):
+        notes.append(f"{left[0]} real and {left[1]} simulated stretches are left out: no drive of the other side passes"
+                     " there, so that nothing tells the middle; --course and --target-speed keep them")  # fmt: skip
+    return windows[0].chosen(shared[0]), windows[1].chosen(shared[1])
+
+
 def _course(
-    settings: DriveComparisonSettings, real: Sequence[DriveLog], notes: list[str]
+    settings: DriveComparisonSettings, drives: Sequence[DriveLog], notes: list[str]
 ) -> tuple[Course, ConesAhead | None]:
     """The line, and the cones along it where they are asked for."""
     if settings.course is None:
-        course = mean_line(real)
-        notes.append(f"the course is the mean line of the real drives: {line_length(course):.1f} m"
+        course = mean_line(drives)
+        notes.append(f"the course is the mean line of all drives, real and simulated alike: {line_length(course):.1f} m"
                      + (" a lap" if course.closed else ""))  # fmt: skip
         return course, None
     scene = read_scene(settings.course)
@@ -245,43 +260,47 @@ def _with_tolerances(settings: DriveComparisonSettings, real: DriveWindows) -> D
 
 
 @dataclass(frozen=True)
-class _Units:
-    of_window: IntArray
+class _DriveUnits:
+    """The sampling unit of each window of the real drives and of the simulated ones, numbered over both."""
+
+    of_window: tuple[IntArray, IntArray]
     count: int
-
-
-@dataclass(frozen=True)
-class _Resampling:
     what: str
-    short: bool = False
+
+    @property
+    def of_sides(self) -> tuple[int, int]:
+        """How many each side has."""
+        real, sim = (len(np.unique(numbers)) for numbers in self.of_window)
+        return real, sim
 
 
-def _units(
-    windows: tuple[DriveWindows, ...], drives: tuple[int, int], notes: list[str]
-) -> tuple[tuple[_Units, _Units], _Resampling]:
-    """Whole drives where there are enough of them, else blocks as long as the data's own autocorrelation asks for."""
-    if min(drives) >= FEWEST_UNITS:
-        real, sim = (_Units(held.drive, count) for held, count in zip(windows, drives, strict=True))
-        return (real, sim), _Resampling(DRIVES)
-    lengths = [
-        estimate_block_length(held.drive, held.window, column)
+def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -> _DriveUnits:
+    """Whole drives where there are enough of them, else stretches of the course as long as errors go together.
+
+    A stretch is one unit of both sides and of all laps: where the middle line is made of the drives, their errors at a
+    place are not independent.
+    """
+    drives = [np.unique(held.drive, return_inverse=True) for held in windows]
+    if min(len(numbers) for numbers, _ in drives) >= FEWEST_UNITS:
+        real, sim = (of_window.reshape(-1).astype(np.int64) for _, of_window in drives)
+        first = len(drives[0][0])
+        return _DriveUnits((real, sim + first), first + len(drives[1][0]), DRIVES)
+    frames = max(
+        estimate_block_length(held.drive, held.window, column).frames
         for held in windows for column in held.performance.T if np.isfinite(column).all()
-    ]  # fmt: skip
-    frames, short = max(each.frames for each in lengths), any(each.limited for each in lengths)
-    notes.append(
-        f"fewer than {FEWEST_UNITS} drives on a side: chance draws blocks of {frames} stretches; how drives differ from"
-        " each other is not in floor and interval"
     )  # fmt: skip
-    out = []
-    for held in windows:
-        key = held.drive * (1 << 32) + (held.window - held.window.min()) // frames
-        _, of_window = np.unique(key, return_inverse=True)
-        out.append(_Units(of_window.reshape(-1).astype(np.int64), int(of_window.max()) + 1))
-    return (out[0], out[1]), _Resampling(BLOCKS, short)
+    notes.append(
+        f"fewer than {FEWEST_UNITS} drives on a side: stretches of {frames * window:.3g} m are drawn instead; how"
+        " drives differ from each other is not in noise and interval"
+    )  # fmt: skip
+    stretch = [np.floor(held.place / (frames * window) + 1e-9).astype(np.int64) for held in windows]
+    numbers, unit = np.unique(np.concatenate(stretch), return_inverse=True)
+    unit = unit.reshape(-1).astype(np.int64)
+    return _DriveUnits((unit[: len(stretch[0])], unit[len(stretch[0]) :]), len(numbers), BLOCKS)
 
 
 def _judge(
-    windows: tuple[DriveWindows, ...], units: tuple[_Units, _Units], settings: DriveComparisonSettings,
+    windows: tuple[DriveWindows, ...], units: _DriveUnits, settings: DriveComparisonSettings,
     notes: list[str],
 ) -> tuple[list[MetricResult], Certainty]:  # fmt: skip
     """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
@@ -291,12 +310,12 @@ def _judge(
         notes.append(f"{left}: left out, because some drives do not say the steering")
     margins = np.array([settings.margin(METRICS[k]) for k in columns])
     samples = [
-        PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, each.of_window + first)
-        for held, each, first in zip(windows, units, (0, units[0].count), strict=True)
+        PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, of_window)
+        for held, of_window in zip(windows, units.of_window, strict=True)
     ]
-    normals = DrawSchedule(units[0].count + units[1].count, 0, settings.draws, settings.seed).next_batch()
+    normals = DrawSchedule(units.count, 0, settings.draws, settings.seed).next_batch()
     found = compare_points(samples[0], samples[1], normals)
-    size = SampleSize.of_units((units[0].of_window, units[1].of_window))
+    size = SampleSize.of_units(units.of_window)
     each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size) for one, boot in found]
     together = Bootstrap.together([boot for _, boot in found if boot is not None])
     mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1

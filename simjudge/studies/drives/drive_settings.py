@@ -15,7 +15,7 @@ class DriveComparisonSettings(Settings):
     """How drives are compared.
 
     Attributes:
-        course: file or name of the scene whose course was driven; None: the mean line of the real drives.
+        course: file or name of the scene whose course was driven; None: the mean line of all drives.
         window: wanted length of a window, metres.
         curvature_tolerance: by how much the curvature of similar windows may differ, 1/m; None: from the course.
         speed_tolerance: by how much the speed on entry may differ, m/s; None: from the real drives.
@@ -27,7 +27,7 @@ class DriveComparisonSettings(Settings):
         draws, seed: as in `simjudge compare`.
     """
 
-    course: str | None = setting(None, "Scene whose course was driven; not given: the mean line of the real drives.")
+    course: str | None = setting(None, "Scene whose course was driven; not given: the mean line of all drives.")
     window: float = setting(0.5, "Length of a stretch of the course that is one context.", unit="m", low=0.1, high=1000)
     curvature_tolerance: float | None = setting(
         None, "By how much the curvature of similar stretches may differ; not given: a quarter of the course's"

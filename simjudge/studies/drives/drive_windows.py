@@ -10,31 +10,14 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.data.drive_logs import DriveLog
 from simjudge.scene.model import Course
 from simjudge.studies.drives.cone_places import LaneCones, next_cones
-from simjudge.studies.drives.course_line import SPACING, along_line, line_curvature, line_heading, line_length
+from simjudge.studies.drives.course_line import line_curvature, line_length
 from simjudge.studies.drives.drive_metrics import METRICS
+from simjudge.studies.drives.driven_line import DrivenLine
 
 AHEAD = 3
 """Stretches whose curvature is the context: the window's own, and those that the driver sees ahead."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DrivenLine(ShortRepr):
-    """A drive by distance along the course, every SPACING metres.
-
-    Attributes:
-        distance: float64 (G,), metres along the course, ascending; on a closed course from lap to lap.
-        values: float64 (G, 3), lateral error in metres (left positive), heading error in degrees, speed in m/s.
-        position: float64 (G, 2), x and y, metres.
-        steering: float64 (G,), how much the steering has changed in all up to there; NaN where it is not known.
-    """
-
-    distance: FloatArray
-    values: FloatArray
-    position: FloatArray
-    steering: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +42,14 @@ class DriveWindows(ShortRepr):
     performance: FloatArray
     cones: FloatArray
 
+    def chosen(self, rows: BoolArray) -> DriveWindows:
+        """Some of the windows.
+
+        Args:
+            rows: bool (N,).
+        """
+        return DriveWindows(**{name: values[rows] for name, values in vars(self).items()})
+
 
 @dataclass(frozen=True)
 class ConesAhead:
@@ -71,39 +62,6 @@ class ConesAhead:
 
     cones: LaneCones
     count: int
-
-
-def driven_line(course: Course, drive: DriveLog) -> DrivenLine:
-    """Measure a drive along a line.
-
-    Args:
-        course: the line, its points SPACING apart.
-        drive: the drive.
-    """
-    distance, lateral = along_line(course, drive)
-    length, heading = line_length(course), line_heading(course)
-    axis = np.linspace(0.0, length, len(heading))
-    if course.closed:
-        lap = np.floor(distance / length)
-        way = np.interp(distance - lap * length, axis, heading)
-    else:
-        way = np.interp(distance, axis, heading)
-    error = np.degrees((drive.yaw - way + np.pi) % (2 * np.pi) - np.pi)
-    # Before its first command the driver changes nothing.
-    known = np.maximum.accumulate(np.isfinite(drive.steering))
-    step = np.where(known[:-1] | ~known.any(), np.abs(np.diff(drive.steering)), 0.0)
-    change = np.concatenate([[0.0], np.cumsum(step)])
-    # Where the car stands or rolls back, the last instant at a distance counts.
-    ahead = np.flatnonzero(distance > np.maximum.accumulate(np.concatenate([[-np.inf], distance[:-1]])))
-    first, last = np.ceil(distance[ahead[0]] / SPACING), np.floor(distance[ahead[-1]] / SPACING)
-    grid = SPACING * np.arange(first, last + 1)
-
-    def at(values: FloatArray) -> FloatArray:
-        return np.interp(grid, distance[ahead], values[ahead])
-
-    values = np.stack([at(lateral), at(error), at(drive.speed)], 1)
-    position = np.stack([at(drive.position[:, 0]), at(drive.position[:, 1])], 1)
-    return DrivenLine(grid, values, position, at(change))
 
 
 def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
@@ -164,21 +122,21 @@ def cut_windows(
     )
     rows: list[tuple[FloatArray, ...]] = []
     for number, line in enumerate(lines):
-        if not len(line.distance):
-            continue
-        first, last = int(np.ceil(line.distance[0] / width - 1e-9)), int(np.floor(line.distance[-1] / width + 1e-9))
-        if not course.closed:
-            first, last = max(first, 0), min(last, per_lap)
-        starts = np.searchsorted(line.distance, width * np.arange(first, last + 1) - 1e-9)
         speed_error = line.values[:, 2] - usual[line_points(course, line.distance)]
-        for window, (begin, end) in enumerate(pairwise(starts), first):
-            # The next window's first point closes this one: it is measured to its end.
-            stop = min(end + 1, len(line.distance))
-            effort = (line.steering[stop - 1] - line.steering[begin]) / width
-            of_lap = window % per_lap
-            performance = [*line.values[begin:end, :2].mean(0), speed_error[begin:end].mean(), effort]
-            rows.append((np.array([number, window, (of_lap + 0.5) * width, line.values[begin, 2]]), ahead[of_lap],
-                         np.array(performance)))  # fmt: skip
+        for part in line.parts():
+            distance, steering = line.distance[part], line.steering[part]
+            first, last = int(np.ceil(distance[0] / width - 1e-9)), int(np.floor(distance[-1] / width + 1e-9))
+            if not course.closed:
+                first, last = max(first, 0), min(last, per_lap)
+            starts = np.searchsorted(distance, width * np.arange(first, last + 1) - 1e-9)
+            for window, (begin, end) in enumerate(pairwise(starts), first):
+                # The next window's first point closes this one: it is measured to its end.
+                stop = min(end + 1, len(distance))
+                effort = (steering[stop - 1] - steering[begin]) / width
+                of_lap, values = window % per_lap, line.values[part][begin:end]
+                performance = [*values[:, :2].mean(0), speed_error[part][begin:end].mean(), effort]
+                rows.append((np.array([number, window, (of_lap + 0.5) * width, values[0, 2]]), ahead[of_lap],
+                             np.array(performance)))  # fmt: skip
     named = np.array([row[0] for row in rows]).reshape(-1, 4)
     return DriveWindows(
         drive=named[:, 0].astype(np.int64), window=named[:, 1].astype(np.int64), place=named[:, 2],

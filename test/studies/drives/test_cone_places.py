@@ -15,7 +15,8 @@ from simjudge.studies.drives.cone_places import NO_CONE, LaneCones, lane_cones, 
 from simjudge.studies.drives.course_line import fine_line, line_length
 from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
-from simjudge.studies.drives.drive_windows import AHEAD, ConesAhead, cut_windows, driven_line, median_speed
+from simjudge.studies.drives.drive_windows import AHEAD, ConesAhead, cut_windows, median_speed
+from simjudge.studies.drives.driven_line import driven_line
 
 LEFT, RIGHT = 2, 1
 """Class ids of the made scenes: green and red."""

@@ -9,22 +9,20 @@ from drive_samples import LAP, RADIUS, made_drive, write_csv
 from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.steering_units import RADIANS
-from simjudge.studies.drives.course_line import SPACING, fine_line, line_curvature, line_length, mean_line
+from simjudge.studies.drives.course_line import SPACING, fine_line, line_curvature, line_length
 from simjudge.studies.drives.drive_comparison import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.studies.drives.drive_metrics import HEADING, LATERAL, METRICS, SPEED
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
-from simjudge.studies.drives.drive_windows import (
-    cut_windows,
-    driven_line,
-    median_speed,
-)
+from simjudge.studies.drives.drive_windows import cut_windows, median_speed
+from simjudge.studies.drives.driven_line import driven_line
+from simjudge.studies.drives.mean_line import mean_line
 
 QUICK = DriveComparisonSettings(permutations=200, bootstrap=100)
 
 
-def sets(count=6, laps=1.05, **changed):
-    return ([made_drive(seed, laps=laps) for seed in range(count)],
-            [made_drive(100 + seed, laps=laps, **changed) for seed in range(count)])  # fmt: skip
+def sets(count=6, laps=1.05, first=0, **changed):
+    return ([made_drive(first + seed, laps=laps) for seed in range(count)],
+            [made_drive(first + 100 + seed, laps=laps, **changed) for seed in range(count)])  # fmt: skip
 
 
 def verdicts(result):
@@ -164,9 +162,136 @@ def test_spacing_divides_the_smallest_window():
 
 
 def test_drives_of_one_open_course_may_end_at_unlike_places():
-    """One that goes on for more than a metre where the first one ends had made a mean line without numbers."""
+    """The line goes as far as the longest; one that goes on where the first ends had made a line without numbers."""
     drives = [made_drive(seed, laps=laps) for seed, laps in ((0, 0.5), (1, 0.6), (2, 0.9))]
     line = mean_line(drives)
     assert not line.closed
     assert np.isfinite(line.centre_line).all()
-    assert line_length(line) == pytest.approx(0.5 * LAP, rel=0.05)
+    assert line_length(line) == pytest.approx(0.9 * LAP, rel=0.05)
+
+
+def rows(drive, kept):
+    return drive[np.flatnonzero(kept)]
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (1, 10), (10, 1)])
+def test_neither_side_errs_less_than_the_other_by_construction(counts):
+    """Lateral deviations of equal drivers, whatever the numbers of drives: with the mean of one side one was 0."""
+    spread = []
+    for seed in range(12):
+        real, sim = ([made_drive(1000 * seed + 100 * side + k) for k in range(n)] for side, n in enumerate(counts))
+        course = mean_line([*real, *sim])
+        lateral = [np.concatenate([driven_line(course, d).values[:, 0] for d in side]) for side in (real, sim)]
+        spread.append([np.abs(values).mean() for values in lateral])
+    ours, theirs = np.mean(spread, 0)
+    assert ours == pytest.approx(theirs, rel=0.12)
+    assert ours > 0.01
+
+
+def test_the_line_does_not_follow_the_drive_that_is_recorded_most_often():
+    drives = [made_drive(0, noise=0.0), made_drive(1, noise=0.0, bias=0.2)]
+    often = np.linspace(0, len(drives[1]) - 1, 10 * len(drives[1]))
+    columns = {name: np.interp(often, np.arange(len(drives[1])), getattr(drives[1], name))
+               for name in ("time", "yaw", "speed", "steering", "throttle")}  # fmt: skip
+    place = np.stack([np.interp(often, np.arange(len(drives[1])), axis) for axis in drives[1].position.T], 1)
+    course = mean_line([drives[0], replace(drives[1], position=place, **columns)])
+    assert driven_line(course, drives[0]).values[:, 0].mean() == pytest.approx(-0.1, abs=0.01)
+
+
+def test_one_drive_a_side_that_does_not_differ_is_no_gap():
+    """A real drive that was its own line never erred, and p was small in lateral and heading error of each."""
+    found = [compare_drive_sets(*sets(1, laps=4, first=seed), QUICK) for seed in range(6)]
+    p = [each.certainty.p_value for result in found for each in result.results]
+    assert sum(value <= 0.05 for value in p) <= 3
+    assert not any(each.certainty.verdict in GAPS for result in found for each in result.results)
+
+
+def test_stretches_that_one_side_alone_passes_are_left_out_and_said():
+    real, sim = [made_drive(0, laps=0.9)], [made_drive(1, laps=0.5)]
+    result = compare_drive_sets(real, sim, QUICK)
+    places = [set(np.round(held.place, 6)) for held in result.windows]
+    assert places[0] == places[1]
+    assert any("no drive of the other side passes there" in note for note in result.notes)
+
+
+def test_a_hole_is_left_out_and_said():
+    real, sim = sets(count=5)
+    whole = compare_drive_sets(real, sim, QUICK)
+    gone = (sim[0].time < 9) | (sim[0].time > 15)
+    holed = compare_drive_sets(real, [rows(sim[0], gone), *sim[1:]], QUICK)
+    assert holed.losses.lines() == ["1 holes in drives: drive_100: 6.1 s and 5.3 m after 8.950 s"]
+    lost = len(whole.windows[1].drive) - len(holed.windows[1].drive)
+    assert 11 <= lost <= 15
+    # Where it was recorded nothing changes, and nowhere is it off the line by what a chord is off an arc: 1 m.
+    before, after = (each.results[0].certainty.excess_w1 for each in (whole, holed))
+    assert after == pytest.approx(before, abs=2e-3)
+    assert np.abs(holed.windows[1].performance[:, 0]).max() < 0.3
+    # The drawn line has the hole too.
+    assert np.diff(holed.lines[5].distance).max() > 4.5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: p + np.where(np.arange(len(p)) == 200, 100.0, 0.0)[:, None], "2 jumps in drives"),
+        (lambda p: p + np.where(np.arange(len(p)) >= 300, 100.0, 0.0)[:, None], "instants more than 10 m beside"),
+        (lambda p: p + np.where(np.arange(len(p)) == 200, 1e11, 0.0)[:, None], "2 jumps in drives"),
+    ],
+)
+def test_a_jump_is_left_out_and_said(change, said):
+    real, sim = sets(count=5)
+    whole = compare_drive_sets(real, sim, QUICK)
+    result = compare_drive_sets(real, [replace(sim[0], position=change(sim[0].position)), *sim[1:]], QUICK)
+    assert any(said in line for line in result.losses.lines()), result.losses.lines()
+    assert np.abs(result.windows[1].performance[:, 0]).max() < 0.3
+    ours, theirs = (each.results[0].certainty.excess_w1 for each in (whole, result))
+    assert ours == pytest.approx(theirs, abs=5e-3)
+
+
+def test_a_standing_drive_counts_for_nothing_and_is_said():
+    real, sim = sets(count=5)
+    random = np.random.default_rng(0)
+    still = replace(sim[0], position=sim[0].position[:1] + random.normal(0, 0.003, sim[0].position.shape))
+    for both in ((real, [still, *sim[1:]]), ([still, *real[1:]], sim)):
+        result = compare_drive_sets(*both, QUICK)
+        assert "1 drives that pass no stretch of the course in full: drive_100" in result.losses.lines()
+        assert result.drawn == BLOCKS
+        assert np.isfinite(result.results[0].certainty.floor_mean)
+
+
+def test_a_pause_with_noise_makes_no_line_of_its_own():
+    drive = made_drive(0, noise=0.0, laps=0.8)
+    stop, random = 150, np.random.default_rng(0)
+    order = np.concatenate([np.arange(stop), np.full(400, stop), np.arange(stop, len(drive))])
+    paused = replace(drive[order], time=0.05 * np.arange(len(order)))
+    moved = paused.position + random.normal(0, 0.005, paused.position.shape) * (order == stop)[:, None]
+    course = mean_line([replace(paused, position=moved)])
+    assert line_length(course) == pytest.approx(0.8 * LAP, abs=0.6)
+
+
+def test_a_drive_against_the_course_is_said():
+    real, sim = sets(count=5)
+    back = sim[0][np.arange(len(sim[0]))[::-1]]
+    back = replace(back, time=sim[0].time, yaw=back.yaw + np.pi)
+    for drives in ([back, *sim[1:]], [*sim[1:], back]):
+        result = compare_drive_sets(real, drives, QUICK)
+        assert any("against the direction of the course: drive_100" in line for line in result.losses.lines())
+        assert np.abs(result.windows[1].performance[:, 1]).max() < 30
+    with pytest.raises(SimjudgeError, match=r"simulated drives: none passes a stretch .* against the direction"):
+        compare_drive_sets(real, [back], QUICK)
+
+
+def test_a_clock_that_jumps_back_begins_another_piece():
+    real, sim = sets(count=5)
+    jumps = replace(sim[0], time=np.where(np.arange(len(sim[0])) < 200, sim[0].time, sim[0].time - 7))
+    whole, result = (compare_drive_sets(real, [each, *sim[1:]], QUICK) for each in (sim[0], jumps))
+    assert result.losses.lines()[0].startswith("1 clocks of drives that jump back: drive_100: -6.95 s")
+    assert len(whole.windows[1].drive) - len(result.windows[1].drive) <= 1
+
+
+def test_laps_count_like_drives():
+    """Ten laps of one drive against ten drives of a lap: the line is in the middle of both."""
+    real, sim = [made_drive(0, laps=10.0)], [made_drive(100 + k, laps=1.0, bias=0.2) for k in range(10)]
+    course = mean_line([*real, *sim])
+    means = [np.concatenate([driven_line(course, d).values[:, 0] for d in side]).mean() for side in (real, sim)]
+    np.testing.assert_allclose(means, [-0.1, 0.1], atol=0.02)

@@ -18,6 +18,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
+from simjudge.results.result_fields import read_result
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
@@ -368,3 +369,41 @@ def test_frames_without_class_names_say_once_what_their_numbers_mean(side):
         live._judge((0, index), nameless.take([index]), Losses())
     assert len(said) == 1
     assert "has no class names: its numbers are taken for those of real (0 = cone, 1 = post)" in said[0]
+
+
+@pytest.mark.parametrize("class_id", [-7, 2**31, 2**63 - 1])
+@pytest.mark.parametrize("where", ["labels", "detections"])
+def test_a_class_id_that_no_result_can_hold_is_counted_and_the_result_can_be_read(side, tmp_path, class_id, where):
+    running = session(side, journal=tmp_path / "journal")
+    for index in range(len(LIVE)):
+        labels, detections = messages(LIVE, index)
+        items = labels.objects if where == "labels" else detections.detections
+        if index == 2:
+            items[0].class_id, items[0].class_name = class_id, "monster"
+            labels.class_names.append(SimpleNamespace(id=class_id, name="monster"))
+        running.add(MatchedMessages(int(LIVE.stamp[index]), 0, labels, detections))
+    running.close(finished=False)
+    restored = session(side, journal=tmp_path / "journal")
+    restored.close(finished=False)
+    for one in (running, restored):
+        assert one.losses().counts["class ids that are no whole number from 0 to 2147483647"] == 1
+        (tmp_path / "result.json").write_text(json.dumps(one.compared().content()))
+        assert read_result(tmp_path / "result.json")["overall"]["compared"] > 0
+
+
+def test_a_name_beside_the_largest_class_id_gets_a_number_that_is_free():
+    labels, detections = messages(LIVE, 0)
+    labels.class_names = detections.class_names = []
+    for item in labels.objects:
+        item.class_id, item.class_name = 2**31 - 1, "cone"
+    boxes = [
+        SimpleNamespace(
+            bbox=SimpleNamespace(center=SimpleNamespace(x=9.0, y=9.0, theta=0.0), size_x=4.0, size_y=4.0),
+            results=[SimpleNamespace(id="post", score=0.5)],
+        )
+    ]
+    losses = Losses()
+    frame = LiveFrameBuilder(("labels", "boxes")).build(1, labels, SimpleNamespace(detections=boxes), losses)
+    assert not losses
+    assert frame.class_names == {0: "post", 2**31 - 1: "cone"}
+    assert frame.predictions.class_id.tolist() == [0]

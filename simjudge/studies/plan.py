@@ -13,6 +13,7 @@ from simjudge.context.bootstrap import Bootstrap
 from simjudge.context.certainty import POWER_QUANTILE
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.gap import expected_w1, gap_behind
+from simjudge.context.method import Method
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.core.arrays import FloatArray
@@ -32,6 +33,8 @@ SHOWN = 0.8
 MOST_TIMES = 1000.0
 """No more frames are forecast than so many times those at hand."""
 _STEPS = 50
+_MOST_WHERE = 2.0
+"""A gap can be where the noise is largest, and be hidden more than one that is spread as the noise is."""
 
 
 @dataclass(frozen=True)
@@ -144,23 +147,26 @@ def plan(
         units = _independent(units)
     painted = painted_geometry((sets[0].frames, sets[1].frames), settings.masks)
     method = replace(settings.method, paint_masks=painted.use_masks)
-    shifted = (sets[0], _with_gap(sets, settings.gap))
-    comparison = SetComparison(shifted, units, method, adjusts=settings.preset != "cpd")
     forgo_blas()
-    with progress("comparing contexts") as advance:
-        _, drawn = comparison.compare(comparison.schedule(settings), advance=advance)
+    with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
+    without, _ = _drawn(sets, units, method, settings, 0.0, progress)
     frames = (len(sets[0].frames), len(sets[1].frames))
     names = sets[0].frames.class_names
-    classes = {k: of_class[0] for k, of_class in drawn.items() if of_class and of_class[0] is not None}
+    classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
     if not classes:
         raise SimjudgeError(f"no context of {sets[0].frames.name} is like one of {sets[1].frames.name}: lower --theta")
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
-        _entry(names.get(k, f"class {k}"), boot, comparison.size([k]), settings, frames, len(classes), able=able[k])
-        for k, boot in classes.items()
-    ]
-    together, size = Bootstrap.together(list(classes.values())), comparison.size(list(classes))
-    entries.append(_entry("all", together, size, settings, frames, 1, able=all(able.values())))
+        _entry(
+            names.get(k, f"class {k}"), _Forecast.of_draws(*boots, settings.gap, len(classes)),
+            comparison.size([k]), settings.gap, frames, able=able[k],
+        )
+        for k, boots in classes.items()
+    ]  # fmt: skip
+    together = [Bootstrap.together(parts) for parts in zip(*classes.values(), strict=True)]
+    forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
+    size = comparison.size(list(classes))
+    entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
     counts = (units.sides[0].count, units.sides[1].count)
     named = (sets[0].frames.name, sets[1].frames.name)
     return Plan(
@@ -210,17 +216,32 @@ def _independent(units: SampleUnits) -> SampleUnits:
     )  # fmt: skip
 
 
+def _drawn(
+    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: PlanSettings, gap: float,
+    progress: ProgressBar,
+) -> tuple[dict[int, Bootstrap], SetComparison]:  # fmt: skip
+    """The draws of each class that is compared, with B shifted to this gap."""
+    comparison = SetComparison((sets[0], _with_gap(sets, gap)), units, method, adjusts=settings.preset != "cpd")
+    with progress("comparing contexts") as advance:
+        _, drawn = comparison.compare(comparison.schedule(settings), advance=advance)
+    return {k: boot for k, of_class in drawn.items() if of_class and (boot := of_class[0]) is not None}, comparison
+
+
 def _with_gap(sets: tuple[JudgedSet, JudgedSet], gap: float) -> JudgedSet:
-    """B with the performance of what it finds shifted, class by class, until its mean is so far below A's."""
+    """B with the performance of what it finds shifted, class by class, until a mean is so far below A's.
+
+    Only what is found is compared: that one of the sets at hand misses more by chance must not move the rest.
+    """
     a, b = sets
-    performance = b.assignment.performance.copy()
+    values = a.assignment.performance, b.assignment.performance.copy()
     for class_id in np.unique(b.frames.objects.class_id).tolist():
-        rows = b.rows(class_id)
-        found = rows[performance[rows] > 0]
-        if len(found) and len(a.rows(class_id)):
-            shift = (_mean(a, class_id) - gap - float(performance[rows].mean())) * len(rows) / len(found)
-            performance[found] = np.clip(performance[found] + shift, 1e-9, 1.0)
-    return replace(b, assignment=replace(b.assignment, performance=performance))
+        rows = a.rows(class_id), b.rows(class_id)
+        found = [of_set[each[of_set] > 0] for of_set, each in zip(rows, values, strict=True)]
+        if len(found[0]) and len(found[1]):
+            share = (len(found[0]) + len(found[1])) / (len(rows[0]) + len(rows[1]))
+            shift = float(values[0][found[0]].mean() - values[1][found[1]].mean()) - gap / share
+            values[1][found[1]] = np.clip(values[1][found[1]] + shift, 1e-9, 1.0)
+    return replace(b, assignment=replace(b.assignment, performance=values[1]))
 
 
 def _mean(judged: JudgedSet, class_id: int) -> float:
@@ -229,41 +250,70 @@ def _mean(judged: JudgedSet, class_id: int) -> float:
 
 
 def _entry(
-    label: str, boot: Bootstrap | None, size: SampleSize, settings: PlanSettings, frames: tuple[int, int],
-    classes: int, *, able: bool,
-) -> PlanEntry:  # fmt: skip
+    label: str, forecast: _Forecast, size: SampleSize, gap: float, frames: tuple[int, int], *, able: bool
+) -> PlanEntry:
     """A row: W1 and its noise as they are drawn, carried on to other numbers of units."""
     units = (size.units_a, size.units_b)
-    if boot is None:
-        return PlanEntry(label, units, None, None, None)
-    critical = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes))
-    forecast = _Forecast(boot.noise, boot.weight, critical, float(boot.around.std()))
-    smallest = gap_behind(critical + POWER_QUANTILE * forecast.spread, boot.noise, boot.weight)
+    smallest = forecast.smallest_gap()
     if not able:
         return PlanEntry(label, units, None, smallest, None)
     least = FEWEST_UNITS / max(1, min(units))
-    factor = forecast.times_units(settings.gap)
+    factor = forecast.times_units(gap)
     needed = None if factor is None else tuple(math.ceil(max(factor, least) * count) for count in frames)
-    power = forecast.power(settings.gap, 1.0)
+    power = forecast.power(gap, 1.0)
     return PlanEntry(label, units, power, smallest, None if needed is None else (needed[0], needed[1]))
 
 
 @dataclass(frozen=True)
 class _Forecast:
-    """W1 by chance and with a gap: noise, its critical value and the spread of W1 fall with the root of the units."""
+    """W1 by chance and with a gap: noise, its critical value and the spread of W1 fall with the root of the units.
+
+    Attributes:
+        noise, weight: of each row of contexts, as the draws have them.
+        where: the part of the noise that is at values at which the gap is, too. What is missed makes noise between 0
+            and the other values; a gap of what is found stands beside it, and is not hidden in it.
+        critical: W1 above it is no chance.
+        spread: of W1 with the gap.
+    """
 
     noise: FloatArray
     weight: FloatArray
+    where: float
     critical: float
     spread: float
+
+    @classmethod
+    def of_draws(cls, boot: Bootstrap, without: Bootstrap, gap: float, classes: int) -> _Forecast:
+        """From the draws with the gap and without it, which hold what noise the sets at hand bring along too."""
+        fresh = float(without.around.mean()) / max(without.mean_noise, 1e-300)
+        more = float(boot.around.mean() - without.around.mean())
+        low, high = 0.0, _MOST_WHERE
+        for _ in range(_STEPS):
+            where = (low + high) / 2
+            noise = fresh * where * without.noise
+            if float(without.weight @ (expected_w1(gap, noise) - noise)) > more:
+                low = where
+            else:
+                high = where
+        critical = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes))
+        return cls(without.noise, without.weight, high, critical, float(boot.around.std()))
+
+    def expected(self, gap: float, times: float) -> float:
+        """Mean W1 of so many times the units."""
+        noise = self.noise / math.sqrt(times)
+        return float(self.weight @ (noise + expected_w1(gap, self.where * noise) - self.where * noise))
 
     def power(self, gap: float, times: float) -> float:
         """The share of cases in which so many times the units show a gap."""
         root = math.sqrt(times)
-        expected = float(self.weight @ expected_w1(gap, self.noise / root))
-        if not self.spread:
-            return float(expected > self.critical / root)
-        return 1 - NormalDist(expected, self.spread / root).cdf(self.critical / root)
+        above = self.expected(gap, times) - self.critical / root
+        return NormalDist().cdf(above * root / self.spread) if self.spread else float(above > 0)
+
+    def smallest_gap(self) -> float:
+        """The gap that the units at hand show in 80 of 100 cases."""
+        beside = (1 - self.where) * float(self.weight @ self.noise)
+        needed = self.critical + POWER_QUANTILE * self.spread
+        return gap_behind(needed - beside, self.where * self.noise, self.weight)
 
     def times_units(self, gap: float) -> float | None:
         """How many times the units show it in 80 of 100 cases; None where it is more than MOST_TIMES."""

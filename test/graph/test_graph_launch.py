@@ -56,7 +56,7 @@ def real(tmp_path_factory):
 def test_live_ends_by_itself_with_the_whole_result(real, tmp_path, namespace):
     done = launch(
         "live", bag=ROOT / "bags/sim.mcap", a=real, model="cones_red_green", rate="4", out=tmp_path / "out",
-        patch="60x60", theta="0.7", bootstrap="0", permutations="0", rviz="false", robot_ns=namespace,
+        patch="60x60", theta="0.7", draws="0", rviz="false", robot_ns=namespace,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "exit code" not in done.stdout, done.stdout
@@ -67,7 +67,7 @@ def test_live_ends_by_itself_with_the_whole_result(real, tmp_path, namespace):
 
 
 def test_validate_ends_by_itself(real, tmp_path):
-    done = launch("validate", a=real, b=real, out=tmp_path / "out", bootstrap="0", permutations="0")
+    done = launch("validate", a=real, b=real, out=tmp_path / "out", draws="0")
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads((tmp_path / "out/result.json").read_text())
     assert result["overall"]["mean_w1"] == 0.0

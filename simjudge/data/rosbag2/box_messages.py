@@ -75,10 +75,11 @@ class BoxColumns:
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
             self.names_are_all = True
-            self._name(int(entry.id), str(entry.name))
+            if str(entry.name).strip():
+                self._name(int(entry.id), str(entry.name))
         for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
             box = (float(item.box.x0), float(item.box.y0), float(item.box.x1), float(item.box.y1))
-            if item.class_name:
+            if str(item.class_name).strip():
                 self._name(int(item.class_id), str(item.class_name))
             mask = item.mask
             area = int(mask.width) * int(mask.height)
@@ -105,7 +106,7 @@ class BoxColumns:
                 self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
                 continue
             best = best_guess(item.results)
-            if best is None:
+            if best is None or class_of_guess(best) == "":
                 self.losses.add("boxes without a class", where)
                 continue
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)

@@ -266,12 +266,12 @@ def _boxes(
             at = f"{where} at {format_seconds(stamp)}, box {row}"
             if not np.isfinite(values).all() or not any(values[3:7]):
                 losses.add("boxes with numbers that are not finite", at)
-            elif kind is None:
+            elif kind is None or kind == "":
                 losses.add("boxes without a class", at)
             else:
                 rows.append(values)
                 ids.append((number[stamp], kind, int(box.instance_id) if is_own else _instance(box.id)))
-                if is_own:
+                if is_own and str(box.class_name).strip():
                     names.setdefault(int(box.class_id), str(box.class_name))
     numbered = _numbered([kind for _, kind, _ in ids], names)
     table = np.array(rows, np.float64).reshape(-1, 10)

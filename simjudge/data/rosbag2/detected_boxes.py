@@ -111,7 +111,7 @@ def read_detected_boxes(
 
 
 def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> int:
-    if names.setdefault(number, name) == name:
+    if not name.strip() or names.setdefault(number, name) == name:
         return number
     same = next((each for each, held in names.items() if held == name), None)
     if same is not None:

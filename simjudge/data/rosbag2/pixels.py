@@ -5,6 +5,7 @@ Encodings are those of sensor_msgs/image_encodings.hpp; what cv_bridge takes the
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cv2
@@ -68,6 +69,8 @@ _LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "32SC1": ("i4", _VALUE),
 }
 
+_NUMBERS = re.compile(r"\d+[USF]C\d*")
+"""Encodings of plain numbers: depths, disparities, labels."""
 _SIGNATURES = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"BM", ".bmp"), (b"II*\0", ".tif"), (b"MM\0*", ".tif"))
 _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 
@@ -181,6 +184,9 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     Raises:
         ImageError: there is no whole image in it.
     """
+    encoding = message.format.partition(";")[0].strip()
+    if encoding not in _ENCODINGS and _NUMBERS.fullmatch(encoding):
+        raise ImageError(f"{where}: encoding {encoding!r} is not that of an image (a depth?), compressed or not")
     mosaic = _mosaic_encoding(message)
     if mosaic is not None:
         values = decode_values(bytes(message.data), where, upright=False)

@@ -141,3 +141,26 @@ def test_a_folder_of_a_described_set_has_its_names_and_no_warning(tmp_path, imag
     assert frames.class_names == {0: "red", 1: "green"}
     assert len(frames.objects) == 1
     assert caplog.text == ""
+
+
+def test_a_picture_that_two_splits_name_is_one_frame(tmp_path, image, caplog):
+    for stem in ("a", "b", "c"):
+        image(tmp_path / f"images/{stem}.png")
+        (tmp_path / "labels").mkdir(exist_ok=True)
+        (tmp_path / f"labels/{stem}.txt").write_text("0 0.5 0.5 0.25 0.2\n")
+    (tmp_path / "train.txt").write_text("images/a.png\nimages/b.png\n")
+    (tmp_path / "val.txt").write_text("./images/b.png\nimages/c.png\n")
+    (tmp_path / "data.yaml").write_text("names: [cone]\ntrain: train.txt\nval: val.txt\n")
+    frames = read_set(tmp_path)
+    assert list(frames.frame_name) == ["a", "b", "c"]
+    assert len(frames.objects) == 3
+    assert "1 pictures stand in several splits, each is read once: b.png" in caplog.text
+    (tmp_path / "data.yaml").write_text("names: [cone]\ntrain: [images, train.txt]\nval: images\n")
+    assert len(read_set(tmp_path)) == 3
+
+
+def test_a_class_has_a_name(tmp_path, image):
+    image(tmp_path / "images/a.png")
+    (tmp_path / "data.yaml").write_text("names: [cone, '']\ntrain: images\n")
+    with pytest.raises(SimjudgeError, match="the name of class 1 is empty; give the class a name"):
+        read_set(tmp_path)

@@ -183,3 +183,11 @@ def test_a_message_has_no_exif() -> None:
     sent = TYPES.types["sensor_msgs/msg/CompressedImage"](header(1), "jpeg", data)
     assert compressed_to_rgb(sent, "x").shape == (8, 16, 3)
     assert encoded_image(sent) is None
+
+
+@pytest.mark.parametrize("form", ["16UC1; png compressed ", "32FC1; tiff compressed", "16UC1; compressedDepth png"])
+def test_compressed_numbers_are_no_picture_either(form: str) -> None:
+    data = cv2.imencode(".png", np.full((6, 8), 1500, np.uint16))[1]
+    sent = TYPES.types["sensor_msgs/msg/CompressedImage"](header(1), form, data)
+    with pytest.raises(ImageError, match=r"x: encoding '(16UC1|32FC1)' is not that of an image"):
+        compressed_to_rgb(sent, "x")

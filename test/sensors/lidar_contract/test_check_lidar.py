@@ -318,3 +318,31 @@ def test_damaged_clouds_are_counted_and_nothing_is_refused():
         check_lidar(clouds_of([], tables=[tables[0][:0]]))
     with pytest.raises(SimjudgeError, match="does not exist"):
         check_lidar("nowhere.mcap")
+
+
+def times_in(unit, kind):
+    """Clouds whose times are in a unit."""
+    tables = []
+    for rows in turns():
+        table = table_of(rows)
+        other = np.zeros(len(table), [(name, kind if name == "time" else POINT[name]) for name in POINT.names])
+        for name in POINT.names:
+            other[name] = np.rint(rows["time"] / unit) if name == "time" else table[name]
+        tables.append(other)
+    return clouds_of(turns(), tables=tables)
+
+
+def test_times_in_microseconds_are_told_and_taken_so():
+    outcomes = {each.check: each for each in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
+    assert outcomes["times in a turn"].verdict == PASS
+    assert outcomes["times in a turn"].figure == "99.81 ms, 0.998 turns, times taken for microseconds"
+
+
+def test_a_turn_is_held_against_the_rate():
+    scans = turns()
+    for rows in scans:
+        rows["time"] *= 1e-3
+    outcomes = {each.check: each for each in check_lidar(clouds_of(scans))[0].outcomes}
+    assert outcomes["times in a turn"].verdict == FAIL
+    assert outcomes["times in a turn"].figure == "a turn takes 0.1 ms by the times, a scan 100 ms by the stamps"
+    assert "is the unit of the times another?" in outcomes["times in a turn"].note

@@ -281,7 +281,7 @@ def _annotation_rows(
         if not isinstance(row, dict) or "category_id" not in row:
             losses.add("malformed rows", f"{where} ({one_line(row)})")
             continue
-        if row.get("iscrowd"):
+        if row.get("iscrowd") or row.get("ignore"):
             losses.add("crowd regions, which are no objects", where)
             continue
         image = row.get("image_id")

@@ -100,9 +100,10 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
     ]
     if not splits and (root / "images").is_dir():
         splits = [_split("", _files(root / "images", losses), root / "images")]
+    notes = _read_once(splits, description)
     if not splits:
         raise SimjudgeError(f"{description}: names no split, and there is no folder images; add 'train: FOLDER'")
-    return YoloLayout(root, splits, names, keypoints=_keypoints(content, description))
+    return YoloLayout(root, splits, names, notes, _keypoints(content, description))
 
 
 def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
@@ -159,6 +160,20 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
     if count is not None and count != len(found):
         raise SimjudgeError(f"{path}: {len(found)} names for {one_line(count)} classes ('nc', 'classes'); mend one")
     return found
+
+
+def _read_once(splits: list[YoloSplit], description: Path) -> list[str]:
+    """Take pictures that an earlier split has out of later ones; a note tells of them."""
+    seen: set[Path] = set()
+    twice: list[Path] = []
+    for split in splits:
+        again = [image for image in split.images if image.resolve() in seen]
+        twice += again
+        split.images[:] = [image for image in split.images if image not in again]
+        seen.update(image.resolve() for image in split.images)
+    if not twice:
+        return []
+    return [f"{description}: {len(twice)} pictures stand in several splits, each is read once: {twice[0].name}, ..."]
 
 
 def _keypoints(content: dict[Any, Any], path: Path) -> int:

@@ -46,8 +46,6 @@ def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, 
         if isinstance(name, bool) or not isinstance(name, str | int | float):
             remedy = "put it in quotes" if isinstance(name, bool) else "give the class a name"
             raise SimjudgeError(f"{where}: the name of class {class_id} is {one_line(name)}, no text; {remedy}")
-        if not str(name).strip():
-            raise SimjudgeError(f"{where}: the name of class {class_id} is empty; give the class a name")
         if class_id in names:
             raise SimjudgeError(
                 f"{where}: class id {class_id} stands twice, as {one_line(names[class_id])} and as {one_line(name)}; "

@@ -59,7 +59,7 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _PoseTable:
     """The rows of a file by line number, and its columns where they are named, with the line that names them."""
 
     path: Path
@@ -126,7 +126,7 @@ def read_scene_seeds(path: str | Path) -> dict[int, int]:
     return seeds
 
 
-def _read_quaternions(table: _Table, length: int, losses: Losses) -> Trajectory:
+def _read_quaternions(table: _PoseTable, length: int, losses: Losses) -> Trajectory:
     """Rows of stamp, position and quaternion."""
     columns = table.columns or _unnamed_columns(table, length)
     table = replace(table, columns=columns)
@@ -156,7 +156,7 @@ def _read_quaternions(table: _Table, length: int, losses: Losses) -> Trajectory:
     return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
 
 
-def _stamped_pose(table: _Table, row: int, places: Sequence[int]) -> tuple[int, list[float]] | None:
+def _stamped_pose(table: _PoseTable, row: int, places: Sequence[int]) -> tuple[int, list[float]] | None:
     """Stamp, position and quaternion of a row; None where it lacks a number."""
     cells = table.rows[row][1]
     if len(cells) != len(table.columns) or not places:
@@ -168,7 +168,7 @@ def _stamped_pose(table: _Table, row: int, places: Sequence[int]) -> tuple[int, 
         return None
 
 
-def _unnamed_columns(table: _Table, length: int) -> Sequence[_Column]:
+def _unnamed_columns(table: _PoseTable, length: int) -> Sequence[_Column]:
     """What rows without names hold, by their length; nothing where no format has such rows."""
     if length == len(_COLUMNS):
         return [_Column(name, 9) if name == "stamp" else _Column(name) for name in _COLUMNS]
@@ -179,7 +179,7 @@ def _unnamed_columns(table: _Table, length: int) -> Sequence[_Column]:
     return ()
 
 
-def _read_matrices(table: _Table, untimed_rate: float | None, losses: Losses) -> Trajectory:
+def _read_matrices(table: _PoseTable, untimed_rate: float | None, losses: Losses) -> Trajectory:
     """KITTI's rows of 3 x 4 matrices; their times are in times.txt, if at all."""
     times = table.path.parent / _TIMES
     if times.is_file():
@@ -216,7 +216,7 @@ def _read_matrices(table: _Table, untimed_rate: float | None, losses: Losses) ->
     return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
 
 
-def _no_row(table: _Table, losses: Losses) -> SimjudgeError:
+def _no_row(table: _PoseTable, losses: Losses) -> SimjudgeError:
     why = f" ({losses.lines()[0]})" if losses else ""
     return SimjudgeError(
         f"{table.path}: holds no row 'stamp x y z qx qy qz qw', nor KITTI's 12 numbers{why}; rows of other columns need"
@@ -224,11 +224,11 @@ def _no_row(table: _Table, losses: Losses) -> SimjudgeError:
     )
 
 
-def _shown(table: _Table, row: int) -> str:
+def _shown(table: _PoseTable, row: int) -> str:
     return f"{table.where(row)}: {' '.join(table.rows[row][1])[:60]!r}"
 
 
-def _read_table(path: Path) -> _Table:
+def _read_table(path: Path) -> _PoseTable:
     """Rows and names of columns; what separates cells is seen at the first line that is no comment."""
     lines = [(number, line.strip()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     first = next((at for at, (_, line) in enumerate(lines) if not line.startswith(("#", "%"))), len(lines))
@@ -239,10 +239,10 @@ def _read_table(path: Path) -> _Table:
         columns = _columns(line.lstrip("# "), separator)
         # Of a comment nobody knows whether it names columns but by what it says.
         if rows and len(columns) == len(rows[0][1]) and (columns[0].name == "stamp" or _names_pose(columns)):
-            return _Table(path, rows, columns, number)
+            return _PoseTable(path, rows, columns, number)
     if rows and parse_number(rows[0][1][0]) is None:
-        return _Table(path, rows[1:], _columns(body[0][1], separator), body[0][0])
-    return _Table(path, rows, ())
+        return _PoseTable(path, rows[1:], _columns(body[0][1], separator), body[0][0])
+    return _PoseTable(path, rows, ())
 
 
 def _names_pose(columns: Sequence[_Column]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
     """
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
-    masks = _masks_in_boxes(raw, rows, losses)
+    masks = None if raw.masks is None else raw.masks.take(rows)
     return Objects.build(
         raw.frame[rows],
         raw.class_id[rows].astype(np.int64),
@@ -96,10 +96,38 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     """
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
-    masks = _masks_in_boxes(raw, rows, losses)
+    masks = None if raw.masks is None else raw.masks.take(rows)
     return Predictions.build(
         raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks
     )
+
+
+def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
+    """Leave out masks that lie elsewhere than their boxes: exports turn polygons upside down.
+
+    Args:
+        raw: rows of a file that states boxes and masks.
+        losses: takes the masks.
+
+    Returns:
+        All rows.
+    """
+    masks, box = raw.masks, raw.box
+    if masks is None:
+        return raw
+    first = masks.origin.astype(np.float64)
+    extent = np.hstack([first, first + masks.shape[:, ::-1]])
+    near = np.hstack([box[:, :2] - MASK_SLACK_PX, box[:, 2:] + MASK_SLACK_PX])
+    over = (extent[:, :2] < near[:, :2]).any(1) | (extent[:, 2:] > near[:, 2:]).any(1)
+    # What is no box is counted as such.
+    usable = np.isfinite(box).all(1) & (box[:, :2] < box[:, 2:]).all(1) & (np.abs(box) <= FARTHEST_PX).all(1)
+    doubtful = np.flatnonzero(over & usable & (masks.shape[:, 0] > 0)).tolist()
+    away = [i for i in doubtful if _share_inside(masks, i, near[i]) < _LEAST_INSIDE]
+    kind = "masks that lie outside their boxes (the box is kept)"
+    count_losses(losses, kind, np.array(away, np.int64), _naming(raw.where, box))
+    lost = set(away)
+    crops = [masks.crop(i) if i not in lost and masks.has(i) else None for i in range(len(masks))]
+    return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
 
 
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
@@ -172,27 +200,6 @@ def parse_numbers(values: Sequence[Any]) -> FloatArray:
     # One of them is no number, perhaps a list.
     each = (parse_number(value) for value in values)
     return np.array([np.nan if value is None else value for value in each], np.float64)
-
-
-def _masks_in_boxes(raw: RawRows, rows: IntArray, losses: Losses) -> Masks | None:
-    """The masks of some rows, without those that lie elsewhere than their boxes: exports turn polygons upside down."""
-    if raw.masks is None:
-        return None
-    masks, box = raw.masks.take(rows), raw.box[rows]
-    first = masks.origin.astype(np.float64)
-    extent = np.hstack([first, first + masks.shape[:, ::-1]])
-    near = np.hstack([box[:, :2] - MASK_SLACK_PX, box[:, 2:] + MASK_SLACK_PX])
-    over = (extent[:, :2] < near[:, :2]).any(1) | (extent[:, 2:] > near[:, 2:]).any(1)
-    doubtful = np.flatnonzero(over & (masks.shape[:, 0] > 0)).tolist()
-    away = [i for i in doubtful if _share_inside(masks, i, near[i]) < _LEAST_INSIDE]
-    if not away:
-        return masks
-    kind = "masks that lie outside their boxes (the box is kept)"
-    count_losses(losses, kind, rows[away], _naming(raw.where, raw.box))
-    kept = np.ones(len(rows), np.bool_)
-    kept[away] = False
-    crops = [masks.crop(i) if has and masks.has(i) else None for i, has in enumerate(kept.tolist())]
-    return Masks.from_crops(crops, np.where(kept[:, None], masks.origin, 0))
 
 
 def _share_inside(masks: Masks, index: int, box: FloatArray) -> float:

@@ -75,11 +75,10 @@ class BoxColumns:
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
             self.names_are_all = True
-            if str(entry.name).strip():
-                self._name(int(entry.id), str(entry.name))
+            self._name(int(entry.id), str(entry.name))
         for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
             box = (float(item.box.x0), float(item.box.y0), float(item.box.x1), float(item.box.y1))
-            if str(item.class_name).strip():
+            if item.class_name:
                 self._name(int(item.class_id), str(item.class_name))
             mask = item.mask
             area = int(mask.width) * int(mask.height)

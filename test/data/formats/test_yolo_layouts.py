@@ -157,10 +157,3 @@ def test_a_picture_that_two_splits_name_is_one_frame(tmp_path, image, caplog):
     assert "1 pictures stand in several splits, each is read once: b.png" in caplog.text
     (tmp_path / "data.yaml").write_text("names: [cone]\ntrain: [images, train.txt]\nval: images\n")
     assert len(read_set(tmp_path)) == 3
-
-
-def test_a_class_has_a_name(tmp_path, image):
-    image(tmp_path / "images/a.png")
-    (tmp_path / "data.yaml").write_text("names: [cone, '']\ntrain: images\n")
-    with pytest.raises(SimjudgeError, match="the name of class 1 is empty; give the class a name"):
-        read_set(tmp_path)

@@ -26,6 +26,7 @@ from simjudge.data.format_support.raw_rows import (
     RawRows,
     build_objects,
     build_predictions,
+    drop_masks_outside,
     parse_numbers,
     used_class_ids,
 )
@@ -98,7 +99,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
         SimjudgeError: they name no usable image.
     """
     sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
-    return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
+    return apply_sidecar(_read_plain(content, path, sidecar, is_own=bool(sidecar.frame)), sidecar)
 
 
 def write_coco(frames: FrameSet, path: str | Path) -> Losses:
@@ -168,10 +169,10 @@ def _annotations_in(path: Path) -> Path | None:
 
 def _read_folder(folder: Path) -> FrameSet:
     path = folder / ANNOTATIONS
-    return _read_plain(load_json(path), path, load_sidecar(folder))
+    return _read_plain(load_json(path), path, load_sidecar(folder), is_own=True)
 
 
-def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
+def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> FrameSet:
     if not is_coco(content):
         raise SimjudgeError(f"{path}: no COCO annotations; it needs 'images', 'annotations' and 'categories'")
     losses = Losses()
@@ -181,6 +182,8 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
     if not found.names:
         raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
     raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
+    # What simjudge has written is what it was given.
+    raw = raw if is_own else drop_masks_outside(raw, losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS

@@ -16,7 +16,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import load_json, one_line, parse_number
 from simjudge.data.format_support.mask_codec import MaskList
-from simjudge.data.format_support.raw_rows import RawRows, build_predictions, parse_numbers
+from simjudge.data.format_support.raw_rows import RawRows, build_predictions, drop_masks_outside, parse_numbers
 from simjudge.data.formats.coco.regions import parse_region
 
 log = logging.getLogger(__name__)
@@ -121,7 +121,8 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
         raise SimjudgeError(
             f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
         )
-    return build_predictions(_counted_from_0(raw, path, target), target.size, target.class_names, losses)
+    raw = drop_masks_outside(_counted_from_0(raw, path, target), losses)
+    return build_predictions(raw, target.size, target.class_names, losses)
 
 
 def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:

@@ -141,8 +141,7 @@ def read_scan(path: Path) -> Cloud:
     ringed = np.frombuffer(data, RING_POINT) if data and len(data) % RING_POINT.itemsize == 0 else None
     # Read four by four, these numbers would be other points, and more of them.
     if ringed is not None and np.isin(ringed["ring"], _RINGS).all() and ringed["ring"].any():
-        whole = [(name, "<u2" if name == "ring" else kind) for name, kind in RING_POINT.descr]
-        return Cloud(ringed.astype(np.dtype(whole)), where=str(path))
+        return Cloud(ringed.astype(np.dtype([*POINT.descr, ("ring", "<u2")])), where=str(path))
     if len(data) % POINT.itemsize:
         raise SimjudgeError(
             f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "

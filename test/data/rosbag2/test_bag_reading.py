@@ -179,6 +179,14 @@ def test_vision_msgs_with_numbers_and_rotations(tmp_path: Path) -> None:
     assert frames.losses.counts == {"rotated boxes": 1}
 
 
+def test_a_box_whose_class_is_empty_has_none(tmp_path: Path) -> None:
+    boxes = vision(5, [("cone", 1.0, 10, 10, 4, 6), ("", 1.0, 10, 10, 2, 2), (" ", 1.0, 9, 9, 2, 2)])
+    frames = read_recording(recording(tmp_path, [("/image_raw", image(5, 40, 30)), ("/labels", boxes)]))
+    assert frames.class_names == {0: "cone"}
+    assert len(frames.objects) == 1
+    assert frames.losses.counts == {"boxes without a class": 2}
+
+
 def test_vision_msgs_do_not_know_the_image_size(tmp_path: Path) -> None:
     boxes = ("/labels", vision(5, [("7", 1.0, 10, 10, 4, 6)]))
     with pytest.raises(SimjudgeError, match=r"image size at 0\.000 s is not known"):

@@ -348,6 +348,8 @@ def test_a_turn_is_held_against_the_rate():
     assert outcomes["times in a turn"].verdict == FAIL
     assert outcomes["times in a turn"].figure == "a turn takes 0.1 ms by the times, a scan 100 ms by the stamps"
     assert "is the unit of the times another?" in outcomes["times in a turn"].note
+
+
 @pytest.mark.parametrize(("kind", "value"), [("u2", 65535), ("u4", 3_200_000_000), ("i4", -(2**31)), ("f8", 1e18)])
 def test_one_damaged_ring_number_changes_nothing_and_takes_no_memory(kind, value):
     tables = [table_of(rows) for rows in turns()]

@@ -14,6 +14,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.graph.parameter_files import qos_override_problem
 
 _HEAD = "qos_overrides."
+_OF_RCLPY = "qos_overrides./clock."
+"""What rclpy takes itself, where it goes by simulated time; `ros2 param dump` writes it."""
 
 
 class QosOverrides:
@@ -26,7 +28,8 @@ class QosOverrides:
             SimjudgeError: there is no such policy.
         """
         self._node = node
-        self._given = [name for name in getattr(node, "_parameter_overrides", {}) if name.startswith(_HEAD)]
+        given = getattr(node, "_parameter_overrides", {})
+        self._given = [name for name in given if name.startswith(_HEAD) and not name.startswith(_OF_RCLPY)]
         self._met: set[str] = set()
         for name in self._given:
             if problem := qos_override_problem(name):

@@ -41,7 +41,8 @@ def test_an_override_that_cannot_be_is_refused(graph, name, value, message):
 
 
 def test_an_override_of_a_topic_that_the_node_has_not_is_named_at_the_end(graph):
-    small = graph.start(SMALL, **{"qos_overrides./hearsay.subscription.depth": 3, f"{HEARD}.depth": 7})
+    names = {"qos_overrides./hearsay.subscription.depth": 3, f"{HEARD}.depth": 7}
+    small = graph.start(SMALL, **names, **{"qos_overrides./clock.subscription.depth": 1})
     graph.wait_for(small, "{")
     assert graph.stop(small) == 0
     output = graph.output(small)

@@ -38,9 +38,10 @@ class Gap:
 def expected_w1(gap: float, noise: FloatArray) -> FloatArray:
     """(C,) the expected W1 of contexts with this gap and (C,) noise."""
     spread = noise / FOLD_AT_ZERO
-    ratio = gap / np.maximum(spread, 1e-300)
+    # From 40 spreads on h(x) is x, and squares of larger ratios may overflow.
+    ratio = gap / np.maximum(spread, max(gap / 40, 1e-300))
     folded = spread * (FOLD_AT_ZERO * np.exp(-ratio * ratio / 2) + ratio * erf(ratio / math.sqrt(2)))
-    return np.asarray(np.where(spread > 0, folded, gap))
+    return np.asarray(np.where(spread > gap / 40, folded, gap))
 
 
 def estimate_gap(

@@ -151,7 +151,7 @@ def test_the_result_shows_itself(folder: Path) -> None:
     made = sj.load_result(folder)
     assert repr(made) == "SetsComparisonResult('result', 12 comparisons)"
     assert "4 of 4" in str(made)
-    assert made.meaning.startswith("Net_real: mean W1 is")
+    assert made.meaning.startswith("Net_real: a gap of ")
     assert made.losses == ("1 frame: <too> few",)
 
 

@@ -66,7 +66,7 @@ HEADINGS = (
     ),
     Heading(
         "Validation: results and their uncertainty",
-        "Verdict, floor, excess with its 95 % interval, p, p after Holm's correction, the gap that these sizes would"
+        "Verdict, gap with its 95 % interval, noise, p, corrected p, the gap that these sizes would"
         " have shown.",
         "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
     ),

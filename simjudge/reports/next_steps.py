@@ -91,7 +91,8 @@ def _largest_gap(result: Result) -> str:
     if len(result.classes) < 2 or not gaps:
         return ""
     largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
-    return f"Begin with class {largest.label}, whose gap is {format_number(largest.numbers.gap)}. "
+    label = largest.label if largest.label.startswith("class ") else f"class {largest.label}"
+    return f"Begin with {label}, whose gap is {format_number(largest.numbers.gap)}. "
 
 
 def _within_overlap(entry: ResultEntry, names: SetNames) -> str:

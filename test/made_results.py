@@ -106,7 +106,7 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
     p_value = (0.001 if verdict == "gap" else 0.41) if known else None
     excess = mean - floor if known else None
     out |= {"gap_low": excess - 0.03 if known else None, "gap_high": excess + 0.04 if known else None}
-    out |= {"detectable_gap": 0.06 if known else None, "permutations": 999, "bootstrap": 200, "units_a": 40}
+    out |= {"detectable_gap": 0.06 if known else None, "draws": 999, "units_a": 40}
     out |= {"units_b": 40, "margin": 0.05, "verdict_reason": "", "noise": floor}
     out |= {"noise_q95": floor * 1.3 if known else None, "gap": excess}
     out["p_value"] = out["p_adjusted"] = p_value
@@ -129,7 +129,7 @@ def write_result(
     result = {
         "version": "0.1.0",
         "parameters": {"preset": "paper", "theta": 0.8, "patch": [120, 120], "mask_factor": None, "class_aware": True,
-                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "bootstrap": 200, "permutations": 999,
+                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "draws": 999,
                        "paired": False, "seed": 0, "metric": "iou", "model": None},
         "inputs": {
             which: {"path": f"data/{name}", "name": name, "sha256": which * 64, "format": "yolo", "frames": 40,

@@ -24,7 +24,7 @@ def made_entry(a: str, b: str, net: str, key: str, *, paired: bool) -> dict:
         "mean_w1": w1, "relative_w1": w1 / 0.8, "mean_performance_a": 0.8, "mean_performance_b": 0.7,
         "noise": 0.02, "noise_q95": 0.03, "gap": w1 - 0.02, "gap_low": w1 - 0.03, "gap_high": w1,
         "p_value": 0.001 if gap else 0.4, "p_adjusted": 0.001 if gap else 0.4, "p_study": 0.01 if gap else 1.0,
-        "margin": 0.05, "permutations": 999, "bootstrap": 200, "units_a": 10, "units_b": 10, "verdict_reason": "",
+        "margin": 0.05, "draws": 999, "units_a": 10, "units_b": 10, "verdict_reason": "",
         "detectable_gap": 0.06,
         "verdict": "large_gap" if gap else "cannot_tell", "verdict_study": "large_gap" if gap else "cannot_tell",
     }  # fmt: skip

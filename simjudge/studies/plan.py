@@ -154,7 +154,9 @@ def plan(
     names = sets[0].frames.class_names
     classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
     if not classes:
-        raise SimjudgeError(f"no context of {sets[0].frames.name} has a like one in {sets[1].frames.name}: lower --theta")
+        raise SimjudgeError(
+            f"no context of {sets[0].frames.name} has a like one in {sets[1].frames.name}: lower --theta"
+        )
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
         _entry(

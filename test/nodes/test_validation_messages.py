@@ -75,7 +75,7 @@ def test_parameters_and_sets_have_their_places(preset):
     assert {"patch_height", "patch_width", *given} - {"patch"} == set(ComparisonParameters.get_fields_and_field_types())
     assert [said.patch_height, said.patch_width] == given["patch"]
     for name in set(given) - {"patch", "mask_factor", "block"}:
-        assert getattr(said, name) == given[name]
+        assert getattr(said, name) == ("" if given[name] is None else given[name])
     for name in ("mask_factor", "block"):
         assert getattr(said, name) == given[name] or (math.isnan(getattr(said, name)) and given[name] is None)
     assert set(SIDE) == set(SetSummary.get_fields_and_field_types())

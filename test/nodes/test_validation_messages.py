@@ -34,7 +34,8 @@ def about(**settings):
     return {"parameters": parameters, "inputs": {"a": SIDE, "b": SIDE}, "class_names": {"0": "cone", "1": "post"}}
 
 
-NOT_ESTIMATED = {"gap_share", "gap_size", "adjusted_w1"}
+NOT_ESTIMATED = {"gap_share", "gap_size", "adjusted_w1", "detectable_gap", "p_adjusted"}
+"""Also undefined where there are too few units, or nothing to adjust."""
 
 
 @pytest.mark.parametrize("far", [False, True])

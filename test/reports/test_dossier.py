@@ -17,7 +17,7 @@ from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.reports.dossier import certify, is_dossier
-from simjudge.reports.dossier_check import compare_all_results, holm
+from simjudge.reports.dossier_check import check_statements, holm
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
@@ -28,7 +28,7 @@ SETTINGS = {
     "mask factor": {"mask_factor": 1.5},
     "public tool": {"preset": "cpd"},
     "few similar": {"theta": 0.95, "seed": 7},
-    "no permutations": {"permutations": 0, "bootstrap": 0},
+    "few draws": {"draws": 9},
     "one class": {"classes": ["red"]},
 }
 
@@ -81,7 +81,7 @@ def files(tmp_path_factory):
 
 
 def compared(files, out, **given):
-    settings = CompareSettings(**({"permutations": 60, "bootstrap": 20} | given))
+    settings = CompareSettings(**({"draws": 60} | given))
     compare_sets(files / "real.json", files / "sim.json", settings).save(out)
     return out
 
@@ -192,7 +192,7 @@ def test_numbers_that_do_not_come_from_the_boxes_are_found(files, tmp_path):
 
 def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
     write_plain_json(pictures("worse", 5), tmp_path / "worse.json")
-    settings = CompareSettings(permutations=60, bootstrap=20, margin=0.02)
+    settings = CompareSettings(draws=60, margin=0.02)
     compare_sets(files / "real.json", tmp_path / "worse.json", settings).save(tmp_path / "r")
     file = tmp_path / "r/result.json"
     said = json.loads(file.read_text())
@@ -220,12 +220,12 @@ def test_p_over_all_results_is_said_and_checked(dossier):
     said = [json.loads((dossier / f"results/{name}/result.json").read_text()) for name in ("first", "second")]
     low, high = sorted(each["overall"]["p_value"] for each in said)
     assert sorted(held) == pytest.approx([min(1, 2 * low), max(2 * low, high)])
-    assert compare_all_results(dossier) == []
+    assert check_statements(dossier) == []
     file = dossier / "dossier.json"
     before = file.read_text()
     facts["results"][0]["p_of_all_results"] = 0.9
     file.write_text(json.dumps(facts))
-    assert "p_of_all_results of first" in compare_all_results(dossier)[0]
+    assert "p_of_all_results of first" in check_statements(dossier)[0]
     file.write_text(before)
 
 

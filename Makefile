@@ -1,5 +1,5 @@
 # Every target sets up what it needs by itself, in .venv, and is quick the second time.
-# PYTHON=python3.12 chooses the interpreter (3.10-3.13).
+# PYTHON=python3.12 chooses the interpreter (3.10-3.14).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

@@ -17,24 +17,26 @@ def shared(folder: str, pattern: str = "*") -> tuple[str, list[str]]:
     return f"share/simjudge/{folder}", files
 
 
-def config_folders() -> list[str]:
-    """The folder config/ and every folder in it."""
-    return ["config", *sorted(str(p.relative_to(HERE)) for p in (HERE / "config").rglob("*") if p.is_dir())]
+def folders_of(name: str) -> list[str]:
+    """A folder and every folder in it, without what builds leave there."""
+    found = (str(p.relative_to(HERE)) for p in (HERE / name).rglob("*") if p.is_dir())
+    return [name, *sorted(each for each in found if not {"__pycache__", "build"} & set(Path(each).parts))]
 
 
 setup(
     license="BSD-3-Clause",
-    python_requires=">=3.10,<3.14",
+    python_requires=">=3.10,<3.15",
     packages=[*find_packages(include=["simjudge", "simjudge.*"]), TEMPLATES, MESSAGES, "simjudge.nodes"],
     package_dir={MESSAGES: "msgs/msg", "simjudge.nodes": "nodes"},
     package_data={"simjudge": ["py.typed"], TEMPLATES: ["*"], MESSAGES: ["*.msg"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/simjudge"]),
         ("share/simjudge", ["package.xml"]),
-        *(shared(folder) for folder in config_folders()),
+        *(shared(folder) for folder in folders_of("config")),
         shared("launch", "*.launch.py"),
         ("share/simjudge/hook", ["resource/hook/simjudge.sh"]),
         shared("models"),
+        *(shared(folder) for folder in folders_of("msgs")),
     ],
     zip_safe=False,
 )

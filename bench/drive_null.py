@@ -15,12 +15,13 @@ import numpy as np
 import yaml
 from scipy.signal import lfilter
 
-from simjudge.context.verdicts import GAPS, NO_OVERLAP, NOT_TESTED, SIGNIFICANCE, TOO_FEW
+from simjudge.context.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.core.arrays import FloatArray
 from simjudge.data.drive_logs import DriveLog
 from simjudge.studies.drives.drive_comparison import compare_drive_sets
 from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 
+NOT_GIVEN = (Verdict.TOO_FEW, Verdict.NO_OVERLAP, Verdict.NOT_TESTED)
 RADIUS, TURN = 3.0, 60
 """Metres and degrees of each bend; left and right take turns."""
 BEND = RADIUS * np.radians(TURN)
@@ -34,7 +35,7 @@ POSITION_NOISE, HEADING_NOISE = 0.003, np.radians(0.3)
 SPEED, RATE = 1.5, 20.0
 SIZES = ((1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (1, 10))
 """Real and simulated drives."""
-SETTINGS = DriveComparisonSettings(permutations=199, bootstrap=100)
+SETTINGS = DriveComparisonSettings(draws=100)
 
 
 def road(along: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -97,7 +98,7 @@ def count_alarms(real: int, sim: int, tries: int, settings: DriveComparisonSetti
         result = compare_drive_sets(drives[:real], drives[real:], settings)
         verdicts = [each.certainty.verdict for each in result.results]
         found["gaps"] += sum(verdict in GAPS for verdict in verdicts)
-        found["given"] += sum(verdict not in (TOO_FEW, NO_OVERLAP, NOT_TESTED) for verdict in verdicts)
+        found["given"] += sum(verdict not in NOT_GIVEN for verdict in verdicts)
         p = [each.certainty.p_value for each in result.results if each.certainty.p_value is not None]
         found["small"] += sum(value <= SIGNIFICANCE for value in p)
         found["tested"] += len(p)

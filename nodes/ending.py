@@ -17,10 +17,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import ReliabilityPolicy
 
+from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
+
 _WAKE = 0.1
 """Seconds between looks at what a node waits for."""
 _SAME = 1.0
-"""Seconds in which a second SIGINT is the first one again: launch may pass on what the terminal sent already."""
+"""Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too."""
 _SETTLE = 0.3
 """Seconds that a message may be under way after its publisher has gone."""
 _IDLE_SPINS = 10
@@ -34,7 +36,7 @@ _SAY_PERIOD = 5.0
 
 
 class StopSignals:
-    """SIGINT and SIGTERM, as they come.
+    """SIGINT, SIGTERM and SIGHUP, as they come.
 
     Attributes:
         asked: one has come.
@@ -48,10 +50,11 @@ class StopSignals:
 
     def listen(self) -> None:
         """Take the process's signals from now on."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in stop_signals():
             signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
+        leave_closed_terminal()
         now = time.monotonic()
         if not self.asked:
             self.asked, self._first = True, now
@@ -63,7 +66,7 @@ class EndingNode(Node):
     """A node that ends as this module says: it says what went through it (`counts`) and what waits in it (`pending`).
 
     Attributes:
-        signals: SIGINT and SIGTERM, as they came.
+        signals: SIGINT, SIGTERM and SIGHUP, as they came.
         draining: the node ends, and nothing comes any more; what waits is worked off.
     """
 

@@ -59,7 +59,9 @@ def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str
     """
     profile = publisher_qos(endpoint, reliability or _reliability(node, endpoint))
     events = publisher_events(node.diagnostics, endpoint.topic, endpoint.reliability_parameter or None)
-    return node.create_publisher(_message_class(node, endpoint), endpoint.topic, profile, event_callbacks=events)
+    kind = _message_class(node, endpoint)
+    made: Publisher[Any] = node.create_publisher(kind, endpoint.topic, profile, event_callbacks=events)
+    return made
 
 
 def declared_subscription(
@@ -84,7 +86,10 @@ def declared_subscription(
     name = str(node.resolve_topic_name(topic))
     events = subscription_events(node.diagnostics, name, endpoint.reliability_parameter or None)
     kind = _message_class(node, endpoint)
-    return node.create_subscription(kind, topic, callback, profile, event_callbacks=events, raw=raw)
+    made: Subscription[Any] = node.create_subscription(
+        kind, topic, callback, profile, event_callbacks=events, raw=raw
+    )
+    return made
 
 
 def declared_service(node: SimjudgeNode, name: str, callback: Callable[..., Any]) -> Service[Any, Any]:

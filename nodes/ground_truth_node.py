@@ -21,6 +21,7 @@ from simjudge.capture.simulators.recorded_labels import LabelReader, image_reade
 from simjudge.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
+from simjudge.data.rosbag2.camera_info import picture_size
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
 
@@ -122,7 +123,7 @@ class GroundTruthNode(SimjudgeNode):
         self._settle_all()
 
     def _take_size(self, message: Any) -> None:
-        self._size = (int(message.width), int(message.height))
+        self._size = picture_size(message)
 
     def _take_names(self, message: Any) -> None:
         at = f"{self.resolve_topic_name('simulator/names')}"

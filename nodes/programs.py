@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import FrameType
 
-from simjudge.core.exit_codes import EXIT_STOPPED
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.exit_codes import EXIT_FAILED, EXIT_STOPPED
+from simjudge.core.ros_installation import need_rclpy
 
 
 def _program(name: str) -> Callable[[], None]:
@@ -26,6 +29,11 @@ def _program(name: str) -> Callable[[], None]:
         # Who starts a program with Ctrl-C ignored, as `simjudge run` does, has it ignored until the node listens.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _leave)
+        try:
+            need_rclpy()
+        except SimjudgeError as error:
+            sys.stderr.write(f"error: {name}: {error}\n")
+            sys.exit(EXIT_FAILED)
         import_module(f"simjudge.nodes.{name}").main()
 
     return main

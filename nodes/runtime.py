@@ -1,7 +1,7 @@
 """What every node does the same way: start, spin, end.
 
-SIGINT and SIGTERM end a node with everything written and exit code 0; what a user can act on is one line on stderr and
-exit code 1; input that was lost is counted and gives exit code 3.
+SIGINT, SIGTERM and SIGHUP end a node with everything written and exit code 0; what a user can act on is one line on
+stderr and exit code 1; input that was lost is counted and gives exit code 3.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.graph.node_interfaces import NodeInterface
 
 from .clock_watch import watch_clock
@@ -31,6 +31,8 @@ from .diagnostics import Diagnostics
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
 from .qos import PROFILE_VARIABLES
+from .qos_overrides import QosOverrides
+from .type_watch import watch_types
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""
@@ -54,6 +56,7 @@ class SimjudgeNode(EndingNode):
         settings: the current parameter values, by name.
         diagnostics: what the node says on /diagnostics.
         losses: input that was left out; any makes the exit code 3.
+        unfinished: the node was told to end before what it is for was done; that makes the exit code 130.
     """
 
     NAME = ""
@@ -66,12 +69,16 @@ class SimjudgeNode(EndingNode):
         Raises:
             SimjudgeError: a parameter's value cannot be taken.
         """
+        self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
-        self.losses = Losses()
+        self.losses, self.unfinished = Losses(), False
         self._last_loss = float("-inf")
+        self._qos_overrides = QosOverrides(self)
         self.settings = ParameterValues(self, self.PARAMETERS, self.on_parameter_change)
         self.diagnostics = Diagnostics(self)
         watch_clock(self, self.diagnostics)
+        ends = (*self.INTERFACE.publishes, *self.INTERFACE.subscribes)
+        watch_types(self, self.diagnostics, {end.topic: end.type_parameter for end in ends if end.type_parameter})
 
     def start(self) -> None:
         """Called once, when the node is up and before it is served."""
@@ -100,6 +107,39 @@ class SimjudgeNode(EndingNode):
         out = super().list_parameters(prefixes, depth)
         out.names = [name for name in out.names if self.get_parameter_or(name).value is not None]
         return out
+
+    def create_publisher(self, *given: Any, **named: Any) -> Any:
+        """The same as rclpy's; parameters below `qos_overrides` count.
+
+        Args:
+            *given: of rclpy.
+            **named: of rclpy.
+
+        Raises:
+            SimjudgeError: such a parameter has a value that its policy has not.
+        """
+        make = super().create_publisher
+        overrides = self._qos_overrides
+        return overrides.create(make, "publisher", *given, **named) if overrides else make(*given, **named)
+
+    def create_subscription(self, *given: Any, **named: Any) -> Any:
+        """The same as rclpy's; parameters below `qos_overrides` count.
+
+        Args:
+            *given: of rclpy.
+            **named: of rclpy.
+
+        Raises:
+            SimjudgeError: such a parameter has a value that its policy has not.
+        """
+        make = super().create_subscription
+        overrides = self._qos_overrides
+        return overrides.create(make, "subscription", *given, **named) if overrides else make(*given, **named)
+
+    def warn_of_unmet_overrides(self) -> None:
+        """Name the parameters `qos_overrides.` of topics that the node never had."""
+        for name in self._qos_overrides.unmet if self._qos_overrides else ():
+            self.get_logger().warning(f"{name} counted for nothing: this node had no such topic")
 
     def lose(self, kind: str, where: str, count: int = 1) -> None:
         """Count input that is left out; the log names the first piece of each kind.
@@ -144,16 +184,16 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
         sys.stdout.write(_help(node_class))
         sys.exit(EXIT_OK)
     load_shared_memory_profile()
-    losses, problem = Losses(), ""
+    losses, problem, unfinished = Losses(), "", False
     try:
         _refuse_unknown_arguments(rclpy.utilities.remove_ros_args(arguments)[1:], node_class.NAME)
-        _run(node_class, arguments, losses)
+        unfinished = _run(node_class, arguments, losses)
     except SimjudgeError as error:
         problem = f"error: {node_class.NAME}: {error}\n"
     for line in losses.lines():
         sys.stderr.write(f"warning: left out {line}\n")
     sys.stderr.write(problem)
-    sys.exit(EXIT_FAILED if problem else EXIT_LOST if losses else EXIT_OK)
+    sys.exit(EXIT_FAILED if problem else EXIT_STOPPED if unfinished else EXIT_LOST if losses else EXIT_OK)
 
 
 def message_class(name: str) -> type[Any]:
@@ -214,8 +254,12 @@ def load_shared_memory_profile() -> None:
         os.environ[former] = profile
 
 
-def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> None:
-    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends."""
+def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -> bool:
+    """Bring ROS up, run the node, bring ROS down; what the node lost is added to the losses, however it ends.
+
+    Returns:
+        Whether it was told to end before its work was done.
+    """
     signals = StopSignals()
     signals.listen()
     try:
@@ -237,6 +281,7 @@ def _run(node_class: type[SimjudgeNode], arguments: list[str], losses: Losses) -
             losses.extend(node.losses)
             node.destroy_node()
         rclpy.try_shutdown()
+    return node is not None and node.unfinished
 
 
 def _spin(node: SimjudgeNode) -> None:
@@ -255,6 +300,7 @@ def _spin(node: SimjudgeNode) -> None:
             node.close()
         finally:
             wait_until_arrived(node)
+            node.warn_of_unmet_overrides()
             counts = [f"{count} {word}" for word, count in node.counts().items()]
             if counts:
                 node.get_logger().info(f"ended: {', '.join(counts)}")

@@ -145,6 +145,7 @@ class ValidationNode(ManagedNode):
                 with output.progress("comparing the other way round") as advance:
                     reverse = compare_backward(job, advance)
         except WorkAbandonedError:
+            self.unfinished = True
             self.get_logger().warning("ended before the comparison was done")
             raise
         # What a manager has put to rest publishes nothing.

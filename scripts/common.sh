@@ -56,7 +56,7 @@ show_progress() {
 # The version of an interpreter, empty where it does not run (a version manager's shim may exist and yet fail).
 version_of() { "$1" -c 'import platform; print(platform.python_version())' 2>/dev/null || true; }
 
-suits() { case $(version_of "$1") in 3.10.* | 3.11.* | 3.12.* | 3.13.*) ;; *) return 1 ;; esac; }
+suits() { case $(version_of "$1") in 3.10.* | 3.11.* | 3.12.* | 3.13.* | 3.14.*) ;; *) return 1 ;; esac; }
 
 has_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
 
@@ -80,9 +80,9 @@ apt_install() {
 # Print the interpreter to use: $PYTHON, else the first of the usual names that runs, suits and can make a venv.
 find_python() {
     local candidate without_venv=
-    local candidates=(python3 python3.12 python3.11 python3.13 python3.10 /usr/bin/python3)
+    local candidates=(python3 python3.12 python3.11 python3.13 python3.10 python3.14 /usr/bin/python3)
     if [ -n "${PYTHON:-}" ]; then
-        suits "$PYTHON" || { say "PYTHON=$PYTHON is not a working Python 3.10, 3.11, 3.12 or 3.13"; return 1; }
+        suits "$PYTHON" || { say "PYTHON=$PYTHON is not a working Python 3.10 to 3.14"; return 1; }
         candidates=("$PYTHON")
     fi
     for candidate in "${candidates[@]}"; do
@@ -98,7 +98,7 @@ find_python() {
         say "$without_venv lacks the venv module; install your system's python3-venv, then run this again"
         return 1
     fi
-    apt_install "no Python 3.10-3.13 was found" python3 python3-venv && suits /usr/bin/python3 && { echo /usr/bin/python3; return; }
-    say "no Python 3.10, 3.11, 3.12 or 3.13 found; install one, or name it: make setup PYTHON=/path/to/python3"
+    apt_install "no Python 3.10-3.14 was found" python3 python3-venv && suits /usr/bin/python3 && { echo /usr/bin/python3; return; }
+    say "no Python 3.10 to 3.14 found; install one, or name it: make setup PYTHON=/path/to/python3"
     return 1
 }

@@ -1,6 +1,6 @@
 """Write requirements/*.txt anew: exact pins that hold on every Python the project supports.
 
-Usage: `python scripts/pin.py [--keep] PYTHON3.10 PYTHON3.11 PYTHON3.12 PYTHON3.13`, one interpreter of each version.
+Usage: `python scripts/pin.py [--keep] PYTHON3.10 ... PYTHON3.14`, one interpreter of each version.
 On each of them pip resolves the requirement lists of pyproject.toml without installing anything. A group's file is all
 that the group needs on top of the core; a package that several groups need has one version in all of them. Where the
 Pythons differ, a package gets one line a version, with a marker.

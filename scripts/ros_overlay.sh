@@ -48,12 +48,7 @@ for module in apsw cv2 lz4.frame mcap numba onnxruntime pandas pyarrow.parquet p
   fi
 done
 
-# colcon does not look for packages inside packages: the messages are one inside simjudge.
-messages="${package#"$workspace"/}/msgs"
-if [ ! -e colcon_defaults.yaml ]; then
-  printf '{"": {}, "list": {"base-paths": ["src", "%s"]}, "build": {"base-paths": ["src", "%s"]}, "test": {"base-paths": ["src", "%s"]}}\n' \
-    "$messages" "$messages" "$messages" > colcon_defaults.yaml
-elif ! grep -qF "$messages" colcon_defaults.yaml; then
-  echo "colcon_defaults.yaml is there already: add base-paths [src, $messages] to its build and test"
-fi
+# colcon and rosdep do not look for packages inside packages: the messages are one inside simjudge.
+messages="$(dirname "$package")/simjudge_msgs"
+[ -e "$messages" ] || ln -s "$(basename "$package")/msgs" "$messages"
 echo "simjudge_overlay: $("$overlay/bin/python" -m pip list --local --format=freeze | wc -l) packages; now: colcon build"

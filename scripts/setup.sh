@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up .venv from the pins in requirements/: scripts/setup.sh core [train] [test] [ros] [watch] [sim] [lidar] [study] [gym] [fit] [docs]
-# PYTHON=python3.12 chooses the interpreter (any of 3.10-3.13; by default the first suitable one found).
+# PYTHON=python3.12 chooses the interpreter (any of 3.10-3.14; by default the first suitable one found).
 # Quick when nothing changed: each group leaves a stamp in .venv that names its pins and the Python they are for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,15 +40,22 @@ make_venv() {
 }
 
 # A registry that times out is asked again: pip itself retries each request, and the whole command gets three tries.
+# Nothing is built from source but empy, pure Python that has no wheel: where there is none, three tries would not help.
 # pip names a package when it looks at it, and takes about a third as long again to unpack them all.
 pip_install() {
-    local group=$1 try count=0
+    local group=$1 try count=0 missing
     shift
     if [ "$1" = -r ]; then count=$(grep -c '^[A-Za-z]' "$2"); fi
     for try in 1 2 3; do
         if follow "$venv/setup-$group.log" $((count * 4 / 3)) '^(Collecting|Requirement already satisfied)' "installing $group" \
-            "$venv/bin/python" -m pip install --progress-bar off --no-color --disable-pip-version-check --retries 10 --timeout 60 "$@"; then
+            "$venv/bin/python" -m pip install --only-binary :all: --no-binary empy --progress-bar off --no-color --disable-pip-version-check --retries 10 --timeout 60 "$@"; then
             return
+        fi
+        missing=$(sed -n 's/^ERROR: No matching distribution found for //p' "$venv/setup-$group.log")
+        # A registry that does not answer has no packages either.
+        if [ -n "$missing" ] && ! grep -q 'Retrying (' "$venv/setup-$group.log"; then
+            say "there is no wheel of $missing for Python $(version_of "$venv/bin/python") on $(uname -m)"
+            return 1
         fi
         say "pip failed (try $try of 3)"
         sleep $((try * 5))
@@ -75,7 +82,10 @@ for group in "${groups[@]}"; do
         docs) why="mkdocs, to build the documentation" ;;
     esac
     say "installing $group into $venv: $why"
-    pip_install "$group" -r "requirements/$group.txt"
+    if ! pip_install "$group" -r "requirements/$group.txt"; then [ "$group" = lidar ] || exit 1; fi
+    if [ "$group" = lidar ] && ! grep -q '^Successfully installed\|^Requirement already' "$venv/setup-lidar.log"; then
+        say "left out: Patchwork++ (pypatchworkpp), which has no wheel for this Python; simjudge fits the ground itself"
+    fi
     if [ "$group" = core ]; then pip_install core --no-deps --no-build-isolation -e .; fi
     if [ "$group" = ros ]; then scripts/msgs.sh; fi
     if [ "$group" = sim ]; then scripts/llvm.sh; fi

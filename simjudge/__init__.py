@@ -188,4 +188,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({"__version__", *_HOMES, *(name for name in globals() if name.startswith("__"))})

@@ -7,7 +7,7 @@ from random_frames import made
 
 from simjudge.core.object_tables import Predictions
 
-SETTINGS = {"patch": 40, "theta": 0.4, "bootstrap": 60, "permutations": 100, "block": 0.0}
+SETTINGS = {"patch": 40, "theta": 0.4, "draws": 100, "block": 0.0}
 CHANGES = {"pinhole": "no distortion", "noise": "Gaussian noise", "unused": "nothing"}
 FRAMES = 30
 

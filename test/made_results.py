@@ -102,13 +102,14 @@ def made_entry(contexts: pa.Table, class_id: int | None, verdict: str = "gap") -
         }
     known = mean is not None
     out["relative_w1"] = mean / out["mean_performance_a"] if known else None
-    floor = 0.4 * mean if known and verdict == "gap" else mean
+    noise = 0.4 * mean if known and verdict == "gap" else mean
     p_value = (0.001 if verdict == "gap" else 0.41) if known else None
-    excess = mean - floor if known else None
-    out |= {"gap_low": excess - 0.03 if known else None, "gap_high": excess + 0.04 if known else None}
-    out |= {"detectable_gap": 0.06 if known else None, "permutations": 999, "bootstrap": 200, "units_a": 40}
-    out |= {"units_b": 40, "margin": 0.05, "verdict_reason": "", "noise": floor}
-    out |= {"noise_q95": floor * 1.3 if known else None, "gap": excess}
+    gap = 0.9 * mean if known and verdict == "gap" else 0.0 if known else None
+    out |= {"gap_low": max(0.0, gap - 0.03) if known else None, "gap_high": gap + 0.04 if known else None}
+    out |= {"gap_share": 1.0 if known else None, "gap_size": gap, "drawn_share": 1.0 if known else None}
+    out |= {"detectable_gap": 0.06 if known else None, "draws": 999, "units_a": 40, "units_b": 40}
+    out |= {"margin": 0.05, "verdict_reason": "", "noise": noise}
+    out |= {"noise_q95": noise * 1.3 if known else None, "gap": gap}
     out["p_value"] = out["p_adjusted"] = p_value
     return out
 
@@ -129,8 +130,8 @@ def write_result(
     result = {
         "version": "0.1.0",
         "parameters": {"preset": "paper", "theta": 0.8, "patch": [120, 120], "mask_factor": None, "class_aware": True,
-                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "bootstrap": 200, "permutations": 999,
-                       "paired": False, "seed": 0, "metric": "iou", "model": None},
+                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "draws": 999, "unit": "", "paired": False,
+                       "seed": 0, "metric": "iou", "model": None},
         "inputs": {
             which: {"path": f"data/{name}", "name": name, "sha256": which * 64, "format": "yolo", "frames": 40,
                     "objects": 160, "predictions": 150, "false_positives": 9, "predictions_path": None,

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.pool import Samples
@@ -22,6 +23,10 @@ def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.n
     width, height = (int(v) for v in frames.size[objects.frame[anchor]])
     x0, y0, x1, y1 = naive_edges(objects.box[anchor], width, height, method)
     left, top = math.floor((x0 + x1) / 2 - w / 2), math.floor((y0 + y1) / 2 - h / 2)
+    across, down = w / 2, h / 2
+    if method.integer_boxes:  # the tool's "buffer" is whole, and so is its centre
+        across, down = w // 2, h // 2
+        left, top = int((x0 + x1) / 2) - across, int((y0 + y1) / 2) - down
     picture: dict[int, np.ndarray] = {}
     for o in np.flatnonzero(objects.frame == objects.frame[anchor]):
         key = int(objects.class_id[o]) if method.class_aware else 0
@@ -42,8 +47,8 @@ def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.n
             kept = np.zeros((h, w), bool)
             rx, ry = method.mask_factor * (x1 - x0) / 2, method.mask_factor * (y1 - y0) / 2
             kept[
-                max(0, int(h / 2 - ry)) : min(h - 1, int(h / 2 + ry)) + 1,
-                max(0, int(w / 2 - rx)) : min(w - 1, int(w / 2 + rx)) + 1,
+                max(0, int(down - ry)) : min(h - 1, int(down + ry)) + 1,
+                max(0, int(across - rx)) : min(w - 1, int(across + rx)) + 1,
             ] = True
             patch &= kept
         out[key] = patch
@@ -73,7 +78,7 @@ def naive_similar(c: dict[int, np.ndarray], a: dict[int, np.ndarray], method: Me
     inter, union = naive_counts(c, a)
     if union == 0:
         return method.theta < 0.0 if method.strict else method.theta <= 0.0
-    return inter > method.theta * union if method.strict else inter >= method.theta * union
+    return inter / union > method.theta if method.strict else inter >= method.theta * union
 
 
 def naive_algorithm(patches_a, performance_a, patches_b, performance_b, method):
@@ -97,7 +102,7 @@ def naive_algorithm(patches_a, performance_a, patches_b, performance_b, method):
 
 def samples_of(frames: FrameSet, performance: np.ndarray, method: Method, rows: np.ndarray | None = None) -> Samples:
     rows = np.arange(len(frames.objects)) if rows is None else rows
-    return Samples(object_contexts(frames, method, rows), performance[rows], frames.objects.frame[rows], len(frames))
+    return Samples(object_contexts(frames, method, rows), performance[rows], UnitNumbers(frames.objects.frame[rows]))
 
 
 PERFORMANCES = st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.7, 0.9, 1.0])

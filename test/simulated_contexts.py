@@ -82,7 +82,7 @@ class UnlikeSets:
         """Draw two sets and judge them."""
         sets = self.draw(self.a, random, 0.0), self.draw(self.b, random, self.gap)
         settings = CompareSettings(
-            patch=(60, 60), permutations=permutations, bootstrap=50, seed=int(random.integers(1 << 30))
+            patch=(60, 60), draws=permutations, seed=int(random.integers(1 << 30))
         )
         method = replace(settings.method, paint_masks=False)
         comparison = SetComparison(sets, comparison_units(*sets, settings), method)

@@ -26,6 +26,6 @@ def test_nothing_is_missing():
 def test_python_is_one_that_both_are_built_for():
     content, there = given()
     assert there["python"] == "python=3.12"
-    assert content["channels"][0] == "projectchrono"
+    assert content["channels"][0] == "projectchrono/label/release"
     assert content["channels"][-1] == "conda-forge"
     assert "pychrono" in there

@@ -43,6 +43,10 @@ def test_what_editors_see_is_what_is_there():
     assert seen == set(sj.__all__)
 
 
+def test_nothing_else_is_shown():
+    assert {name for name in dir(sj) if not name.startswith("_")} == set(sj.__all__)
+
+
 def test_an_unknown_name():
     with pytest.raises(AttributeError, match="has no attribute 'reed'"):
         sj.reed  # noqa: B018

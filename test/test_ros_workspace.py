@@ -73,7 +73,7 @@ def test_what_does_not_load_beside_the_distribution_is_an_error(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith("error: apsw does not load beside the distribution's packages: ModuleNotFoundError")
     assert (workspace / "simjudge_overlay/COLCON_IGNORE").exists()
-    assert not (workspace / "colcon_defaults.yaml").exists()
+    assert not (workspace / "src/simjudge_msgs").exists()
 
 
 def test_package_xml_says_who_keeps_it_and_what_tests_need():
@@ -83,9 +83,15 @@ def test_package_xml_says_who_keeps_it_and_what_tests_need():
     assert tests >= {"launch_testing", "launch_testing_ros", "python3-pytest", "python3-pytest-xdist"}
 
 
-def test_colcon_defaults_name_both_packages():
+def test_the_messages_are_a_package_beside_simjudge(tmp_path):
+    """The words of the script alone: the rest of it installs packages."""
     script = (ROOT / "scripts/ros_overlay.sh").read_text()
-    line = next(line for line in script.splitlines() if "base-paths" in line and "printf" in line)
-    content = line.partition("'")[2].rpartition("'")[0].removesuffix("\\n").replace("%s", "src/simjudge/msgs")
-    for verb in ("build", "test", "list"):
-        assert json.loads(content)[verb]["base-paths"] == ["src", "src/simjudge/msgs"]
+    words = script[script.index('messages="$(dirname') : script.index('echo "simjudge_overlay')]
+    package = tmp_path / "src/simjudge"
+    (package / "msgs").mkdir(parents=True)
+    shutil.copy(ROOT / "msgs/package.xml", package / "msgs")
+    for _ in range(2):
+        subprocess.run(["bash", "-euc", f'package="{package}"\n{words}'], check=True)
+    beside = tmp_path / "src/simjudge_msgs"
+    assert beside.readlink() == Path("simjudge/msgs")
+    assert ElementTree.parse(beside / "package.xml").getroot().findtext("name") == "simjudge_msgs"

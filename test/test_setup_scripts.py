@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def program(folder, name, body):
 def programs(tmp_path):
     """A folder with every usual name of Python, none of which runs, as a version manager's shims may be."""
     folder = tmp_path / "programs"
-    for name in ("python3", "python3.10", "python3.11", "python3.12", "python3.13"):
+    for name in ("python3", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14"):
         program(folder, name, f"echo {name}: command not found >&2; exit 127")
     return folder
 
@@ -151,6 +152,41 @@ def test_an_installer_that_fails_names_its_log(tmp_path):
     lines = done.stderr.splitlines()
     assert lines[-2:] == ["no such package", f"simjudge: installing core failed; its whole output is in {tmp_path}/log"]
     assert len(lines) < 15
+
+
+NO_WHEEL = """case "$*" in
+    *platform*) echo 3.14.2;;
+    -V) echo Python 3.14.2;;
+    *"pip install"*) echo "$@" >> asked; {answer};;
+esac"""
+NOT_FOUND = "echo 'ERROR: No matching distribution found for pypatchworkpp==1.4.1'; exit 1"
+MARKED = "echo 'Ignoring pypatchworkpp: markers do not match your environment'"
+
+
+@pytest.mark.parametrize("answer", [NOT_FOUND, MARKED])
+@pytest.mark.parametrize("group", ["lidar", "sim"])
+def test_nothing_is_built_from_source_and_a_ground_finder_without_a_wheel_is_left_out(tmp_path, answer, group):
+    (tmp_path / "scripts").mkdir()
+    for name in ("setup.sh", "common.sh"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
+    (tmp_path / "scripts/llvm.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "scripts/llvm.sh").chmod(0o755)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / f"requirements/{group}.txt").write_text("pypatchworkpp==1.4.1\n")
+    for name in ("setup.py", "pyproject.toml"):
+        (tmp_path / name).write_text("")
+    (tmp_path / ".venv").mkdir()
+    program(tmp_path / ".venv/bin", "python", NO_WHEEL.replace("{answer}", answer))
+    done = subprocess.run(
+        ["bash", "scripts/setup.sh", group], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=False, timeout=20,
+    )  # fmt: skip
+    (asked,) = (tmp_path / "asked").read_text().splitlines()
+    assert "--only-binary :all: --no-binary empy" in asked, "once, and no source"
+    if answer is NOT_FOUND:
+        assert "there is no wheel of pypatchworkpp==1.4.1 for Python 3.14.2 on" in done.stderr
+    assert done.returncode == (1 if (answer, group) == (NOT_FOUND, "sim") else 0), done.stderr
+    assert ("left out: Patchwork++ (pypatchworkpp)" in done.stderr) == (group == "lidar")
 
 
 def test_set_up_again_is_skipped_where_nothing_changed():

@@ -5,6 +5,9 @@ python examples/chrono/artcar.py drive.mcap [art1|plain|...|none]; none: no came
 
 import sys
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
+
 import pychrono.core as chrono
 import pychrono.vehicle as veh
 

@@ -6,6 +6,9 @@ python examples/chrono/hmmwv_road.py drive.mcap; then simjudge compare-drives, b
 import math
 import sys
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
+
 import pychrono.core as chrono
 import pychrono.vehicle as veh
 

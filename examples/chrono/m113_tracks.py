@@ -6,6 +6,9 @@ python examples/chrono/m113_tracks.py drive.mcap [art1|plain|...|none]; none: no
 
 import sys
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
+
 import pychrono.core as chrono
 import pychrono.vehicle as veh
 

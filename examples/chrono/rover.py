@@ -7,6 +7,9 @@ import math
 import sys
 from itertools import pairwise
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
+
 import pychrono.core as chrono
 import pychrono.sensor as sens
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a program's loop in an orderly way."""
+"""Ctrl-C, SIGTERM and SIGHUP end a program's loop in an orderly way."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
+from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
+
 
 class InterruptFlag:
-    """Notes the first Ctrl-C or SIGTERM; a second Ctrl-C interrupts the program.
+    """Notes the first Ctrl-C, SIGTERM or SIGHUP; a second Ctrl-C interrupts the program.
 
     Attributes:
         noted: whether one came.
@@ -26,11 +28,12 @@ class InterruptFlag:
         self.noted = False
         if threading.current_thread() is not threading.main_thread():
             return
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in stop_signals():
             before = signal.signal(number, self._note)
             stack.callback(_restore, number, before)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
+        leave_closed_terminal()
         if self.noted and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.noted = True

@@ -265,7 +265,8 @@ class FilePoses:
     """A camera on a body whose poses are given, one for each frame.
 
     During an exposure the body goes on towards its next pose, unless that pose is too far away in time or a jump.
-    Where the file says which placement of the scene each pose sees, the camera stands still for each frame.
+    Where the file says which placement of the scene each pose sees, or has no times, the camera stands still for each
+    frame.
 
     Attributes:
         body: poses of the body in the world.
@@ -325,11 +326,11 @@ class FilePoses:
         return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
 
     def path(self) -> Trajectory | None:
-        """The poses that were given; None where each sees a placement of its own."""
-        return None if self.scene_seeds else self.body
+        """The poses that were given; None where each sees a placement of its own, or nobody knows their times."""
+        return None if self.scene_seeds or not self.body.is_timed else self.body
 
     def _moves_on(self, first: int, last: int) -> bool:
-        if first == last or len(self.body) < 2 or self.scene_seeds:
+        if first == last or len(self.body) < 2 or self.path() is None:
             return False
         path = TrajectoryInterpolator(self.body)
         return bool(path.covers([last])[0] and not path.in_gap([last])[0] and not len(path.jumps(first, last)))

@@ -1,7 +1,8 @@
-"""The camera poses that a word or a file asks for: `random`, `path`, or a TUM or CSV file."""
+"""The camera poses that a word or a file asks for: `random`, `path`, or a text file of poses."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from simjudge.capture.camera_poses import MOST_FRAMES, CameraPoses, CoursePoses, FilePoses, RandomPoses
@@ -11,6 +12,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.scene.ground import Ground
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
+
+log = logging.getLogger(__name__)
 
 RANDOM_FRAMES = 10
 """Random poses of whoever does not say how many."""
@@ -27,7 +30,7 @@ def choose_camera_poses(
     """The camera poses that a word or a file asks for.
 
     Args:
-        poses: "random", "path", or a TUM or CSV file.
+        poses: "random", "path", or a text file of poses.
         scene: file or name of the scene; "path" needs its course.
         camera: its rate and its field of view count.
         count: number of frames; None for all of a course or a file, and for RANDOM_FRAMES random ones.
@@ -57,5 +60,8 @@ def choose_camera_poses(
     path = Path(poses)
     if not path.is_file() or path.suffix not in SUFFIXES:
         raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")
-    trajectory, lost = read_pose_text(path)
+    trajectory, lost = read_pose_text(path, camera.rate)
+    if not trajectory.is_timed:
+        log.warning("%s: its poses have no stamps: frames are numbered at the camera's %g Hz, and the camera stands"
+                    " still for each", path, camera.rate)  # fmt: skip
     return FilePoses.of(trajectory, mount, count, read_scene_seeds(path)), lost

@@ -107,7 +107,7 @@ def read_camera_path(recording: str | Path, options: CameraPathOptions, camera: 
     """Read poses and frames of a recording, and make the camera's path of them.
 
     Args:
-        recording: a recording with poses, or a TUM or CSV text file of poses.
+        recording: a recording with poses, or a text file of poses.
         options: what counts of it.
         camera: its rate, where there are no images, and its exposure count.
 

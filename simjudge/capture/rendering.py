@@ -87,7 +87,7 @@ def render(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         camera: a camera's file, or a rig's for a recording; the name of one that comes with simjudge; or a camera.
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a TUM or CSV file; None for
+        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
             random ones, and for the course of a scene that has no area for random cameras.
         n: number of frames; None for all of a course or a file, and for 10 random ones.
         seed: seed of placements, poses and noise.

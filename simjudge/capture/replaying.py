@@ -107,7 +107,7 @@ def replay(  # noqa: PLR0913 - the options of the command
     same call then goes on.
 
     Args:
-        recording: a recording with poses, or a TUM or CSV text file of poses.
+        recording: a recording with poses, or a text file of poses.
         out: the recording to write: x.mcap, x.db3, or a folder.
         scene: a scene's file, or the name of one that comes with simjudge.
         camera: a camera's file, the name of one that comes with simjudge, or a camera. None: `sensors` alone are

@@ -60,7 +60,7 @@ def replay_sensors(
     """Record what sensors would have read along recorded poses; a lidar makes a scan for each cloud of the recording.
 
     Args:
-        recording: a recording with poses, or a TUM or CSV text file of poses.
+        recording: a recording with poses, or a text file of poses.
         out: the recording to write.
         world: the scene.
         options: what is replayed.

@@ -28,7 +28,7 @@ def compare(
     ),
     fail_on: str | None = FAIL_ON,
 ) -> None:
-    """Compare a detector's performance on A and on B, context by context, with floor, interval and p value."""
+    """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import compare as run
 
@@ -36,6 +36,8 @@ def compare(
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
+    if result.balance:
+        print_note(result.balance)
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     if limit is not None:

@@ -96,14 +96,14 @@ def check(
 
     from simjudge.commands.tables import print_table
     from simjudge.core.display import SummaryTable
-    from simjudge.engines.registry import engine_class
+    from simjudge.engines.registry import engine_class, make_engine
     from simjudge.scene.read import read_scene
     from simjudge.testing import ENGINE_CHECKS, check_engine, scene_checks
     from simjudge.testing.contract_scene import LENS, contract_scene
     from simjudge.testing.engine_checks import scene_cameras
 
     builder = engine_class(name)
-    with closing(builder(contract_scene())) as engine:
+    with closing(make_engine(name, contract_scene())) as engine:
         print_note(f"{name}: {engine.name}, {engine.variant}")
     checks = ENGINE_CHECKS
     if scene is not None:

@@ -28,7 +28,7 @@ def explain(
     """Say which differences of two cameras cause a gap: white balance, exposure, blur, noise and so on.
 
     The differences are estimated from the pictures and undone by filters, alone and together. The detector (--model)
-    runs on every changed set. Each cause gets its share of the excess W1, with an interval. With --scene and --camera,
+    runs on every changed set. Each cause gets its share of the gap, with an interval. With --scene and --camera,
     a set that simjudge rendered is rendered again, so that lens, resolution, motion and lighting are tried too. With
     --paired, what is left over is shared between the objects and the background.
     """

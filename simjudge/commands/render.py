@@ -20,7 +20,7 @@ def render(
         None,
         "--poses",
         metavar="random|path|FILE",
-        help="Anywhere on the floor; along the scene's course; a TUM or CSV file. If left out random, and path where"
+        help="Anywhere on the floor; along the scene's course; a text file of poses. If left out random, and path where"
         " the scene has no area for random cameras.",
     ),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),

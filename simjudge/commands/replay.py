@@ -15,7 +15,7 @@ from simjudge.core.settings import LONGEST_TIME
 
 
 def replay(
-    bag: Path = typer.Argument(..., metavar="BAG", help="A recording with poses, or a TUM or CSV text file of poses."),
+    bag: Path = typer.Argument(..., metavar="BAG", help="A recording with poses, or a text file of poses."),
     scene: str | None = typer.Option(
         None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
     ),

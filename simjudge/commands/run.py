@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from itertools import cycle
@@ -49,11 +48,12 @@ def run(
         sys.stdout.write(_table(chosen))
         return
     values = chosen.complete(parse_arguments(arguments or []))
-    need_ros()
+    processes = chosen.processes(values)
+    from simjudge.core.ros_installation import need_ros
     from simjudge.graph.runner import Runner
     from simjudge.graph.viewers import missing_viewers
 
-    processes = chosen.processes(values)
+    need_ros()
     for line in missing_viewers(values):
         print_note(line)
     names = [process.name for process in processes]
@@ -74,22 +74,6 @@ def _show_result(out: Path) -> None:
 
     print_table(load_result(out).table)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
-
-
-def need_ros() -> None:
-    """Make sure that nodes can run here.
-
-    Raises:
-        SimjudgeError: there is no ROS 2, or simjudge's message types are not built.
-    """
-    from simjudge.core.errors import SimjudgeError
-
-    if importlib.util.find_spec("rclpy") is None:
-        raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
-                            " (in a checkout: make setup-ros)")  # fmt: skip
-    if importlib.util.find_spec("simjudge_msgs") is None:
-        raise SimjudgeError("the nodes need simjudge_msgs: build msgs/ with colcon, or pip install ./msgs"
-                            " (in a checkout: make setup-ros)")  # fmt: skip
 
 
 def line_printer(names: list[str]) -> Callable[[str, str], None]:

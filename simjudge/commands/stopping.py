@@ -1,4 +1,4 @@
-"""Ctrl-C has one effect, whenever it comes: the line "stopped" and exit code 130. So has SIGTERM, with exit code 143.
+"""Ctrl-C has one effect, whenever it comes: the line "stopped" and exit code 130. Others: SIGTERM 143, SIGHUP 129.
 
 Python raises KeyboardInterrupt wherever the main thread is. A library may turn it into another error, and where no
 error can be raised (a destructor, a callback of a compiled library, the end of the interpreter) Python prints it and
@@ -15,12 +15,14 @@ from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
-_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+from simjudge.core.stop_signals import leave_closed_terminal
+
+_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
 """What happens to a signal unless somebody has asked for something else."""
 
 
 class Stopping:
-    """What is known of Ctrl-C and SIGTERM in this process.
+    """What is known of Ctrl-C, SIGTERM and SIGHUP in this process.
 
     Attributes:
         received: whether one of the signals came since the last `listen`.
@@ -44,7 +46,7 @@ class Stopping:
 
     @classmethod
     def listen(cls) -> Stopping:
-        """Listen for Ctrl-C and SIGTERM, unless whoever started the process has it ignored."""
+        """Listen for Ctrl-C, SIGTERM and SIGHUP, unless whoever started the process has it ignored."""
         if cls._only is None:
             cls._only = cls()
             atexit.register(cls._only.end)  # first to be registered, last to be called
@@ -95,10 +97,14 @@ class Stopping:
         Raises:
             KeyboardInterrupt: always.
         """
-        if number == signal.SIGTERM and os.getpid() != self._process:
+        if number != signal.SIGINT and os.getpid() != self._process:
             # A fork, which its parent ends: it has nothing to tidy up.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
+        leave_closed_terminal()
+        if number == signal.SIGHUP and self.received:
+            # The shell passes on what the terminal has sent already when it was closed.
+            return
         self.number = self.number if self.received else number
         self.received = True
         signal.default_int_handler(number, frame)

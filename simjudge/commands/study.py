@@ -78,8 +78,10 @@ def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder th
         table.add_row(each.name, each.verb, each.state, took, each.note)
     Console(soft_wrap=False).print(table)
     done = sum(each.seconds is not None for each in listing.steps)
-    left = f"; about {format_seconds_left(listing.seconds_left)} left, one step after the other"
-    print_note(f"{done} of {len(listing.steps)} steps done{left if 0 < done < len(listing.steps) else ''}")
+    left = ""
+    if 0 < done < len(listing.steps) and listing.seconds_left is not None:
+        left = f"; about {format_seconds_left(listing.seconds_left)} left, one step after the other"
+    print_note(f"{done} of {len(listing.steps)} steps done{left}")
     for each in listing.steps:
         if each.state == "failed":
             print_note(f"{each.name} failed: {each.note} (log: {each.log})")

@@ -32,8 +32,9 @@ def watch(
         Exit: with the exit code of the node where it is not 0.
     """
     from simjudge.commands.common import print_note
-    from simjudge.commands.run import line_printer, need_ros
+    from simjudge.commands.run import line_printer
     from simjudge.core.errors import SimjudgeError, UsageError
+    from simjudge.core.ros_installation import need_ros
     from simjudge.graph.description import Process, Value, normalize_namespace
     from simjudge.graph.robot_file import read_robot
     from simjudge.graph.runner import Runner
@@ -41,13 +42,14 @@ def watch(
 
     if save is not None and browser:
         raise UsageError("give --save or --browser, not both")
-    need_ros()
-    if not is_installed():
-        raise SimjudgeError(MISSING)
     parameters: dict[str, Value] = {"save": str(save), "max_mb": max_mb} if save is not None else {}
     if browser:
         parameters["where"] = "browser"
     process = read_robot(robot).apply(Process("watch_node", "watch_node", parameters=parameters))
-    code = Runner(line_printer([process.name]), print_note).run([process], normalize_namespace(robot_ns))
+    namespace = normalize_namespace(robot_ns)
+    need_ros()
+    if not is_installed():
+        raise SimjudgeError(MISSING)
+    code = Runner(line_printer([process.name]), print_note).run([process], namespace)
     if code:
         raise typer.Exit(code)

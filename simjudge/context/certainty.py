@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from simjudge.context.bootstrap import Bootstrap
 from simjudge.context.gap import GapCurve, estimate_gap, gap_behind
@@ -193,7 +193,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
     spread = math.hypot(float(gap_draws(boot).std()), boot.row_error)
-    return spread * float(student.ppf(0.975, max(1, units - 1)))
+    return spread * float(stdtrit(max(1, units - 1), 0.975))
 
 
 def gap_draws(boot: Bootstrap) -> FloatArray:

@@ -62,7 +62,11 @@ def time_effect(thing: IntArray, slot: IntArray, value: FloatArray, lags: int = 
     covariance, score = _cross_products(of, at, residual, times, min(_NEAREST, lags), len(things))
     if score <= _DOUBT or lags == 0:
         return TimeEffect(score, 1)
-    return TimeEffect(score, _block_steps(of, at, residual, times, lags, covariance))
+    # Means of things that are seen briefly hold light too: without them its time would come out too short.
+    whole = value - value.mean()
+    at_once = _lag_product(of, at, whole, times, 0)[0]
+    steps = max(_block_steps(of, at, v, times, lags, c) for v, c in ((residual, covariance), (whole, at_once)))
+    return TimeEffect(score, steps)
 
 
 def things_differ(thing: IntArray, value: FloatArray) -> bool:

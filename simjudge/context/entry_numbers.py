@@ -129,6 +129,11 @@ class EntryNumbers:
         return None if value is None else float(value)
 
     @property
+    def tested_w1(self) -> float | None:
+        """The W1 that noise, gap, p and verdict are of: the adjusted one where objects are unlike."""
+        return self.mean_w1 if self.adjusted_w1 is None else self.adjusted_w1
+
+    @property
     def shown_gap(self) -> float | None:
         """The gap that would have been shown in about 80 of 100 cases; None where nothing was tested."""
         return None if self.p_adjusted is None else self.detectable_gap

@@ -20,6 +20,7 @@ from simjudge.core.display import ShortRepr
 
 FOLD_AT_ZERO = math.sqrt(2 / math.pi)
 """Mean size of a standard normal number: h(0)."""
+_FAR = 40.0
 _STEPS = 60
 """Bisections: more than a double has bits for."""
 _TABLE = 200
@@ -38,9 +39,11 @@ class Gap:
 def expected_w1(gap: float, noise: FloatArray) -> FloatArray:
     """(C,) the expected W1 of contexts with this gap and (C,) noise."""
     spread = noise / FOLD_AT_ZERO
-    ratio = gap / np.maximum(spread, 1e-300)
+    # So many spreads away, the expected size is the gap itself to the last bit; the squares of still more overflow.
+    folds = gap < _FAR * spread
+    ratio = gap / np.where(folds, spread, np.inf)
     folded = spread * (FOLD_AT_ZERO * np.exp(-ratio * ratio / 2) + ratio * erf(ratio / math.sqrt(2)))
-    return np.asarray(np.where(spread > 0, folded, gap))
+    return np.asarray(np.where(folds, folded, gap))
 
 
 def estimate_gap(

@@ -9,6 +9,8 @@ from simjudge.core.errors import UsageError
 
 MOST_DRAWS = 100_000
 """Bootstrap draws at most."""
+LARGEST_PATCH = 4096
+"""Side of a patch at most, pixels."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,10 @@ class Method:
 
     def __post_init__(self) -> None:
         """Refuse settings that make no sense."""
-        if not min(self.patch) >= 1 or max(self.patch) > 4096:
-            raise UsageError(f"patch {self.patch[0]}x{self.patch[1]}: both sides must be 1 to 4096 pixels")
+        if not min(self.patch) >= 1 or max(self.patch) > LARGEST_PATCH:
+            raise UsageError(
+                f"patch {self.patch[0]}x{self.patch[1]}: both sides must be 1 to {LARGEST_PATCH} pixels"
+            )
         if not -1e9 < self.theta < 1e9:
             raise UsageError(f"theta {self.theta}: must be a number, usually 0.5 to 0.9")
         if self.mask_factor is not None and not 0 < self.mask_factor < 1e6:

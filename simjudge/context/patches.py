@@ -137,12 +137,9 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
     classes, plane = np.unique(objects.class_id, return_inverse=True)
     if not method.class_aware:
         classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
-    origin = np.column_stack(
-        [
-            (edges[anchors, 0] + edges[anchors, 2] - width) // 2,
-            (edges[anchors, 1] + edges[anchors, 3] - height) // 2,
-        ]
-    )
+    twice, side = edges[anchors, :2] + edges[anchors, 2:], np.array([width, height], np.int64)
+    # The authors' public tool halves an odd patch by itself.
+    origin = twice // 2 - side // 2 if method.integer_boxes else (twice - side) // 2
     painted = _Painted(objects.frame, plane.reshape(-1).astype(np.int64), _extent(edges, masks), masks)
     if frames.cyclic and len(origin):
         painted = painted.around(size[:, 0], int(origin[:, 0].min()), int(origin[:, 0].max()) + width)
@@ -242,8 +239,9 @@ def _window(edges: IntArray, method: Method) -> IntArray:
     if method.mask_factor is not None:
         for axis, side in ((0, width), (1, height)):
             reach = method.mask_factor * (edges[:, axis + 2] - edges[:, axis]) / 2
-            window[:, axis] = np.maximum(0, (side / 2 - reach).astype(np.int64))
-            window[:, axis + 2] = np.minimum(side - 1, (side / 2 + reach).astype(np.int64)) + 1
+            middle = side // 2 if method.integer_boxes else side / 2
+            window[:, axis] = np.maximum(0, (middle - reach).astype(np.int64))
+            window[:, axis + 2] = np.minimum(side - 1, (middle + reach).astype(np.int64)) + 1
     return window
 
 

@@ -147,11 +147,14 @@ def join_tables(rows: Contexts, columns: ContextTree, theta: float, *, strict: b
 
 @njit(cache=True, nogil=True)
 def _reaches(inter, union, theta, strict):
-    """S >= theta (or >), on counts, in float64; S of two empty patches is 0."""
+    """S >= theta (or >), on counts, in float64; S of two empty patches is 0.
+
+    The strict form divides, as the authors' public tool does: 126 / 180 > 0.7 is false, 126 > 0.7 * 180 is true.
+    """
     if union == 0:
         return theta < 0 or (theta == 0 and not strict)
     if strict:
-        return inter > theta * union
+        return inter / union > theta
     return inter >= theta * union
 
 
@@ -159,7 +162,8 @@ def _reaches(inter, union, theta, strict):
 def _can_reach(bound, smallest, both, theta):
     """Whether an intersection of at most `bound`, and of at most an area of `smallest`, may reach theta.
 
-    Both sides are the floats that `_reaches` compares, and multiplication rounds monotonically.
+    Both sides are the floats that `_reaches` compares, and multiplication rounds monotonically. Where a quotient is
+    above theta, the union times theta is rounded to no more than the intersection.
     """
     bound = min(bound, smallest)
     return bound >= theta * (both - bound)

@@ -59,5 +59,5 @@ def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdi
 
 
 def turns(verdict: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts contradict each other: by one the sets differ by the margin or may, by the other they do not."""
+    """Whether two verdicts contradict each other: by one there is a gap that may matter, by the other there is none."""
     return {Verdict.PREDICTS} < {verdict, other} <= {Verdict.PREDICTS, Verdict.GAP, Verdict.LARGE_GAP}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
@@ -23,6 +24,29 @@ def normalized_name(name: str) -> str:
         The name in lower case with single spaces between words.
     """
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
+
+
+def is_class_id(number: int) -> bool:
+    """Whether a number can be that of a class.
+
+    Args:
+        number: any whole number.
+    """
+    return 0 <= number <= LARGEST_CLASS_ID
+
+
+def free_class_id(used: Iterable[int]) -> int:
+    """Choose a class id that is not in use.
+
+    Args:
+        used: ids in use; numbers that are none do not matter.
+
+    Returns:
+        The one after the largest in use; where that one is the last there is, the smallest that is free.
+    """
+    taken = {number for number in used if is_class_id(number)}
+    following = max(taken, default=-1) + 1
+    return following if is_class_id(following) else next(number for number in count() if number not in taken)
 
 
 def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, str]:

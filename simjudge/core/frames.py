@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, IntArray
+from simjudge.core.class_names import LARGEST_CLASS_ID, is_class_id
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import Summary, SummaryRepr
 from simjudge.core.errors import Losses, SimjudgeError
@@ -130,6 +131,11 @@ class FrameSet(SummaryRepr):
         count = len(sizes)
         stamps = np.full(count, NO_STAMP, np.int64) if stamp is None else np.asarray(stamp, np.int64)
         names = [stamp_to_name(int(s)) if s != NO_STAMP else f"{i:06d}" for i, s in enumerate(stamps)]
+        found = Predictions.empty() if predictions is None else predictions
+        held = [] if objects is None else objects.class_id.tolist()
+        wrong = next((k for k in (*(class_names or ()), *held, *found.class_id.tolist()) if not is_class_id(k)), None)
+        if wrong is not None:
+            raise SimjudgeError(f"{name}: class id {wrong} is no whole number from 0 to {LARGEST_CLASS_ID}; correct it")
         with_labels = np.full(count, objects is not None) if labelled is None else labelled
         with_predictions = np.full(count, predictions is not None) if predicted is None else predicted
         return cls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from PIL import Image
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.file_signatures import name_format
 from simjudge.core.input_files import LARGEST_IMAGE_FILE, check_file, read_bytes
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -25,6 +26,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 IMAGE_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
 """What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs."""
 
+_HEAD_BYTES = 64
 LARGEST_IMAGE = 89_478_485
 """Pixels of the largest image that is decoded: from here on Pillow warns of decompression bombs (MAX_IMAGE_PIXELS)."""
 
@@ -46,6 +48,20 @@ _PNG_BIT_DEPTH = 24
 _TIFF_BITS_PER_SAMPLE = 258
 """The tag BitsPerSample (TIFF 6.0)."""
 _LARGEST_16_BIT = 65535
+_ORIENTATION = 274
+"""The tag Orientation (EXIF, TIFF 6.0)."""
+_TURNS: dict[int, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
+    2: np.fliplr,
+    3: lambda pixels: np.rot90(pixels, 2),
+    4: np.flipud,
+    5: lambda pixels: np.swapaxes(pixels, 0, 1),
+    6: lambda pixels: np.rot90(pixels, -1),
+    7: lambda pixels: np.swapaxes(np.rot90(pixels, 2), 0, 1),
+    8: np.rot90,
+}
+"""What makes an image of an orientation upright."""
+_SIDEWAYS = (5, 6, 7, 8)
+"""Orientations whose width is stored as the height."""
 
 RgbImage = npt.NDArray[np.uint8]
 """An image: height x width x 3, red first, 8 bit."""
@@ -190,14 +206,15 @@ class ImageSubset(ShortRepr):
         return self.source.read_encoded(int(self.indices[index]))
 
 
-def decode_image(data: bytes, where: str) -> RgbImage:
-    """Decode JPEG, PNG, ... as stored: an EXIF orientation is not applied, because labels are made on pixels.
+def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
+    """Decode JPEG, PNG, ... as OpenCV, browsers and labelling tools show them: turned as EXIF says.
 
     16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
 
     Args:
         data: the bytes of an image file.
         where: names the image in messages.
+        upright: whether an EXIF orientation counts; else the pixels come as they are stored.
 
     Returns:
         uint8 (H, W, 3), red first.
@@ -206,15 +223,15 @@ def decode_image(data: bytes, where: str) -> RgbImage:
         ImageError: the bytes are empty, cut off or no image, the image has more than `LARGEST_IMAGE` pixels, or
             it holds floating-point values.
     """
-    values = decode_values(data, where)
+    values = decode_values(data, where, upright=upright)
     return values if values.dtype == np.uint8 else scale_to_8_bit(values)
 
 
-def decode_values(data: bytes, where: str) -> npt.NDArray[Any]:
-    """Decode JPEG, PNG, ... as stored, with all bits.
+def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArray[Any]:
+    """Decode JPEG, PNG, ... with all bits.
 
     Args:
-        data, where: as for `decode_image`.
+        data, where, upright: as for `decode_image`.
 
     Returns:
         uint8 or uint16 (H, W, 3), red first.
@@ -228,10 +245,45 @@ def decode_values(data: bytes, where: str) -> npt.NDArray[Any]:
         # Pillow refuses a cut-off file where OpenCV fills it up with grey.
         with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
             check_image_size(image.width, image.height, where)
+            turn = _TURNS.get(_exif_orientation(image)) if upright else None
             image.load()
-            return _deep_values(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
+            values = _deep_values(image, data, where) if _is_deep(image, data) else np.asarray(image.convert("RGB"))
+            return values if turn is None else np.ascontiguousarray(turn(values))
     except DAMAGED_IMAGE as error:
-        raise ImageError(f"{where}: the image is cut off or damaged ({error})") from error
+        what = _not_read(data[:_HEAD_BYTES]) or f"the image is cut off or damaged ({error})"
+        raise ImageError(f"{where}: {what}") from error
+
+
+def is_turned(data: bytes) -> bool:
+    """Tell whether an image file says that it is to be shown otherwise than it is stored.
+
+    Args:
+        data: the bytes of an image file; False for what is none.
+    """
+    try:
+        with Image.open(io.BytesIO(data), formats=IMAGE_FORMATS) as image:
+            return _exif_orientation(image) in _TURNS
+    except DAMAGED_IMAGE:
+        return False
+
+
+def _exif_orientation(image: Image.Image) -> int:
+    """EXIF's orientation, 1 for an image stored as it is to be shown. Pillow turns TIFF by itself, as OpenCV does."""
+    data = image.info.get("exif")
+    if image.format == "TIFF" or not isinstance(data, bytes):
+        return 1
+    # By hand: Pillow warns of damaged EXIF, and no filter of warnings holds for threads.
+    data = data.removeprefix(b"Exif\0\0")
+    order = {b"II": "<", b"MM": ">"}.get(data[:2])
+    try:
+        if order is None:
+            return 1
+        (first,) = struct.unpack_from(f"{order}L", data, 4)
+        (count,) = struct.unpack_from(f"{order}H", data, first)
+        entries = (struct.unpack_from(f"{order}HHLH", data, first + 2 + 12 * entry) for entry in range(count))
+        return next((value for tag, _, _, value in entries if tag == _ORIENTATION), 1)
+    except struct.error:
+        return 1
 
 
 def check_image_size(width: int, height: int, where: str) -> None:
@@ -287,7 +339,7 @@ def _deep_values(image: Image.Image, data: bytes, where: str) -> npt.NDArray[np.
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
-    """Read width and height from an image file's header, without decoding it.
+    """Read width and height, turned as EXIF says, from an image file's header, without decoding it.
 
     Args:
         path: the file.
@@ -302,13 +354,36 @@ def image_size(path: str | Path) -> tuple[int, int]:
     try:
         check_file(path)
         with Image.open(path, formats=IMAGE_FORMATS) as image:
-            return image.size
+            return _upright_size(image)
     except SimjudgeError as error:
         raise ImageError(str(error)) from error
     except DAMAGED_IMAGE as error:
         empty = path.exists() and path.stat().st_size == 0
-        detail = "the image is empty (0 bytes)" if empty else f"not a readable image ({error})"
+        detail = "the image is empty (0 bytes)" if empty else _foreign(path) or f"not a readable image ({error})"
         raise ImageError(f"{path}: {detail}") from error
+
+
+def _upright_size(image: Image.Image) -> tuple[int, int]:
+    if image.format == "TIFF":
+        # Of sideways ones Pillow tells the stored size before it loads them, or the upright one: that is its version's.
+        tags = image.tag_v2  # type: ignore[attr-defined]
+        width, height = int(tags[256]), int(tags[257])
+        return (height, width) if tags.get(_ORIENTATION) in _SIDEWAYS else (width, height)
+    return image.size[::-1] if _exif_orientation(image) in _SIDEWAYS else image.size
+
+
+def _foreign(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return _not_read(stream.read(_HEAD_BYTES))
+    except OSError:
+        return ""
+
+
+def _not_read(head: bytes) -> str:
+    """What to say of a format that simjudge does not read; "" where the file begins as none that is known."""
+    name = name_format(head)
+    return f"is {name}, which simjudge does not read; convert it to JPEG or PNG" if name else ""
 
 
 def as_rgb(pixels: RgbImage) -> RgbImage:

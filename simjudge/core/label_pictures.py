@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageOps
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -185,6 +185,7 @@ def _open(data: bytes, where: str) -> Image.Image:
         image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
         check_image_size(image.width, image.height, where)
         image.load()
+        ImageOps.exif_transpose(image, in_place=True)
     except DAMAGED_IMAGE as error:
         raise ImageError(f"{where}: the label picture is cut off or damaged ({error})") from error
     return image

@@ -57,7 +57,8 @@ class ProgressLines:
             clock: gives the time, seconds.
         """
         self._task, self._period, self._clock = task, period, clock
-        self._begin = self._said = clock()
+        self._said = clock()
+        self._first: tuple[int, float] | None = None
 
     def line(self, done: int, total: int) -> str:
         """The line that is due, with the time that the rest takes at the pace so far; empty where none is due.
@@ -67,10 +68,16 @@ class ProgressLines:
             total: pieces that there are.
         """
         now = self._clock()
+        if self._first is None and done > 0:
+            # What comes before the first pieces (loading, compiling) says nothing of the pace of the others.
+            self._first = (done, now)
         if now - self._said < self._period or not 0 < done < total:
             return ""
         self._said = now
-        left = (now - self._begin) * (total - done) / done
+        begun, begin = self._first or (done, now)
+        if done == begun:
+            return f"{self._task}: {done} of {total}"
+        left = (now - begin) * (total - done) / (done - begun)
         return f"{self._task}: {done} of {total}, about {format_seconds_left(left)} left"
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.class_names import normalized_name
+from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions, order_by_frame
@@ -63,6 +63,9 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
     losses.extend(target.losses)
     losses.extend(labels.losses)
     base = replace(target, losses=losses)
+    if not labels.labelled.any():
+        what = "predictions only" if labels.predictions is not None else "no labels"
+        raise SimjudgeError(f"{labels.name}: holds {what}; give a set whose frames are labelled")
     match = _same_size(match_frames(labels, base, labels.labelled, tolerance_ns), labels, base)
     lost = np.flatnonzero(labels.labelled & (match < 0))
     count_losses(losses, "labelled frames that match no frame", lost, labels.describe_frame)
@@ -139,7 +142,7 @@ def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
         same = class_id in target.class_names and normalized_name(target.class_names[class_id]) == name
         free = class_id if same else by_name.get(name, class_id)
         if name not in by_name and free in taken:
-            free = max(taken | set(source.class_names)) + 1
+            free = free_class_id(taken | set(source.class_names))
         ids[class_id] = free
         taken.add(free)
     return ids

@@ -81,10 +81,12 @@ def _takes_clouds(source: FrameSet | str | Path, out: Path, to: str | None, topi
         return True
     if isinstance(source, FrameSet):
         return False
-    found = find_format(source)
-    if found is None or found.read_clouds is None:
-        return False
     writers = [each for each in all_formats() if each.write_clouds is not None]
+    if any(to == each.name and each.write is None for each in writers):
+        return True
+    found = find_format(source)
+    if found is None or not found.holds_clouds(source):
+        return False
     # A recording has room for images too: into another one go its frames, unless a topic of clouds is named.
     return found.read is None or any(
         found is not each and (to == each.name or out.suffix in each.suffixes) for each in writers
@@ -99,5 +101,7 @@ def _convert_clouds(
     clouds = source if isinstance(source, CloudSet) else read_clouds(source, topics)
     losses = Losses()
     losses.extend(clouds.losses)
-    losses.extend(write_clouds(clouds, out, to))
-    return replace(clouds, losses=losses)
+    left_out = write_clouds(clouds, out, to)
+    losses.extend(left_out)
+    # What could not be written is no part of the set that was.
+    return replace(read_clouds(out) if left_out else clouds, losses=losses)

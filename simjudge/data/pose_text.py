@@ -1,21 +1,29 @@
-"""Trajectories as text: the TUM RGB-D benchmark's "stamp x y z qx qy qz qw" rows, or a CSV table of those columns.
+"""Trajectories as text: TUM's rows, tables with named columns (EuRoC's CSV is one), and KITTI's rows of matrices.
 
-TUM rows are separated by blanks, lines that begin with # are comments. A CSV table may have a first line that names its
-columns, in any order and among others; without one the columns are those of TUM. Stamps are seconds, kept to the
-nanosecond.
+Lines that begin with # are comments; one before the first row may name the columns, as a first line without # may, in
+any order and among others. Unnamed rows are told by their length: 8 numbers are the TUM RGB-D benchmark's "stamp x y z
+qx qy qz qw", 12 are KITTI's 3 x 4 matrix, which has no stamp, 17 with a stamp in nanoseconds are EuRoC's. Stamps are
+seconds unless the column's name or unit says otherwise, kept to the nanosecond.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.text import one_line, read_text
+from simjudge.core.stamps import NO_STAMP
+from simjudge.core.text import list_some, one_line, parse_number, read_text
+from simjudge.data.formats.kitti.motion import read_times
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 
@@ -23,15 +31,59 @@ SUFFIXES = (".txt", ".tum", ".csv")
 SCENE_SEED = "scene_seed"
 """Column of a CSV table: the seed of the scene's placement that a pose sees."""
 _COLUMNS = ("stamp", "x", "y", "z", "qx", "qy", "qz", "qw")
-_OTHER_NAMES = {"timestamp": "stamp", "time": "stamp", "t": "stamp", "tx": "x", "ty": "y", "tz": "z"}
+_EUROC_COLUMNS = ("stamp", "x", "y", "z", "qw", "qx", "qy", "qz")
+_EUROC_LENGTH = 17
+"""Stamp, position, quaternion, velocity and two biases of the EuRoC data sets' state_groundtruth_estimate0."""
+_KITTI_LENGTH = 12
+_TIMES = "times.txt"
+"""Beside KITTI's poses: the seconds of each."""
+_UNIT_DIGITS = {"s": 9, "sec": 9, "ms": 6, "us": 3, "µs": 3, "ns": 0}
+"""Nanoseconds of a unit of time, as a power of ten."""
+_STAMP = re.compile(r"%?(?:time_?stamp|stamp|time|t)(?:_(s|sec|ms|us|ns))?")
+_POSITION = re.compile(r"(?:.*[./])?(?:(?:t|p|pos|position|translation)(?:_[a-z]{1,2})*[._/]?)?([xyz])")
+_QUATERNION = re.compile(r"(?:.*[./])?(?:q|quat|quaternion|orientation|rotation)(?:_[a-z]{1,2})*[._/]?([xyzw])")
+_NAMED = re.compile(r"\s*(.*?)\s*(?:[\[(]([^\])]*)[\])])?\s*")
+_BLANK_SEPARATED = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
+_OTHER_LENGTHS = ("mm", "cm", "dm", "km", "in", "ft")
+"""Units of a position that would be taken for metres."""
 _LATEST = Decimal(2**33)
+_UNTIMED_SECOND = 1_000_000_000
 
 
-def read_pose_text(path: str | Path) -> tuple[Trajectory, Losses]:
+@dataclass(frozen=True)
+class _Column:
+    """A column: its name in this module's words, else as written; and the power of ten that makes nanoseconds of it."""
+
+    name: str
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class _PoseTable:
+    """The rows of a file by line number, and its columns where they are named, with the line that names them."""
+
+    path: Path
+    rows: Sequence[tuple[int, list[str]]]
+    columns: Sequence[_Column]
+    line: int = 0
+
+    def where(self, row: int) -> str:
+        return f"{self.path}, line {self.rows[row][0]}"
+
+    def find(self, name: str) -> int | None:
+        """The place of a column; None where there is none."""
+        names = [column.name for column in self.columns]
+        if name != "stamp" and names.count(name) > 1:
+            raise SimjudgeError(f"{self.path}, line {self.line}: two columns are {name}; name one of them otherwise")
+        return names.index(name) if name in names else None
+
+
+def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple[Trajectory, Losses]:
     """Read a trajectory from a text file.
 
     Args:
-        path: TUM rows or a CSV table.
+        path: rows of TUM or KITTI, or a table with named columns, such as EuRoC's.
+        untimed_rate: Hz, at which poses without stamps are numbered; None refuses them.
 
     Returns:
         The trajectory, metres and quaternions x, y, z, w, and the rows that were left out.
@@ -40,39 +92,18 @@ def read_pose_text(path: str | Path) -> tuple[Trajectory, Losses]:
         SimjudgeError: the file cannot be read, lacks a column, or holds no row that can be used.
     """
     path = Path(path)
-    losses = Losses()
-    stamps: list[int] = []
-    numbers: list[list[float]] = []
-    lines: list[int] = []
-    order: list[int] | None = None
-    for line, row in _rows(path):
-        if order is None:
-            order = _order(path, line, row)
-            if order is not None:
-                continue
-            order = list(range(len(_COLUMNS)))
-        where = f"{path}, line {line}"
-        try:
-            stamp, *values = (row[column] for column in order)
-            stamps.append(_nanoseconds(stamp, where))
-            numbers.append([float(value) for value in values])
-            lines.append(line)
-        except (ValueError, IndexError, OverflowError, InvalidOperation):
-            del stamps[len(lines) :], numbers[len(lines) :]
-            losses.add("rows that are no pose", f"{where}: {' '.join(row)[:60]!r}")
-    if not lines:
-        why = f" ({losses.lines()[0]})" if losses else ""
-        raise SimjudgeError(f"{path}: holds no row 'stamp x y z qx qy qz qw'{why}")
-    table = np.array(numbers, np.float64)
-    blank = Trajectory(str(path), "", "", np.array(stamps, np.int64), table[:, :3], table[:, 3:])
-    return clean_trajectory(blank, lambda index: f"{path}, line {lines[index]}", losses), losses
+    table, losses = _read_table(path), Losses()
+    length = Counter(len(cells) for _, cells in table.rows).most_common(1)
+    if not table.columns and length and length[0][0] == _KITTI_LENGTH:
+        return _read_matrices(table, untimed_rate, losses), losses
+    return _read_quaternions(table, length[0][0] if length else 0, losses), losses
 
 
 def read_scene_seeds(path: str | Path) -> dict[int, int]:
-    """Read the column `scene_seed` of a CSV table of poses: the seed of the scene's placement that each pose sees.
+    """Read the column `scene_seed` of a table of poses: the seed of the scene's placement that each pose sees.
 
     Args:
-        path: TUM rows or a CSV table.
+        path: as for `read_pose_text`.
 
     Returns:
         Seeds by stamp, nanoseconds; none where no column has this name.
@@ -80,63 +111,183 @@ def read_scene_seeds(path: str | Path) -> dict[int, int]:
     Raises:
         SimjudgeError: the file cannot be read, or a seed is not an integer from 0 on.
     """
-    path = Path(path)
-    (_, head), *rows = _rows(path) or [(0, [])]
-    names = [_OTHER_NAMES.get(cell.lower(), cell.lower()) for cell in head]
-    if SCENE_SEED not in names or "stamp" not in names:
+    table = _read_table(Path(path))
+    stamp, seed = table.find("stamp"), table.find(SCENE_SEED)
+    if stamp is None or seed is None:
         return {}
-    stamp, seed = names.index("stamp"), names.index(SCENE_SEED)
     seeds = {}
-    for line, row in rows:
-        where = f"{path}, line {line}"
-        text = row[seed] if seed < len(row) else ""
+    for index, (_, cells) in enumerate(table.rows):
+        text = cells[seed] if seed < len(cells) else ""
         if not (text.isascii() and text.isdigit()):
-            raise SimjudgeError(f"{where}: {SCENE_SEED} {text[:20]!r} is not an integer from 0 on")
+            raise SimjudgeError(f"{table.where(index)}: {SCENE_SEED} {text[:20]!r} is not an integer from 0 on")
         # The trajectory's reader counts rows without a stamp.
         with suppress(InvalidOperation, IndexError, ValueError, OverflowError):
-            seeds[_nanoseconds(row[stamp], where)] = int(text)
+            seeds[_nanoseconds(cells[stamp], table.columns[stamp].digits, table.where(index))] = int(text)
     return seeds
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells of all lines that are neither empty nor comments."""
-    text = read_text(path)
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if path.suffix != ".csv" and not (lines and "," in lines[0][1]):
-        return [(number, line.split()) for number, line in lines if not line.startswith("#")]
-    # The names of the columns may stand behind a #.
-    head, rows = lines[:1], [each for each in lines[1:] if not each[1].startswith("#")]
-    named = [(number, line.lstrip("# ")) for number, line in head] + rows
-    return [(number, _cells(line)) for number, line in named]
+def _read_quaternions(table: _PoseTable, length: int, losses: Losses) -> Trajectory:
+    """Rows of stamp, position and quaternion."""
+    columns = table.columns or _unnamed_columns(table, length)
+    table = replace(table, columns=columns)
+    places = [table.find(name) for name in _COLUMNS]
+    missing = [name for name, place in zip(_COLUMNS, places, strict=True) if place is None]
+    if columns and missing:
+        named = list_some([column.name for column in columns])
+        raise SimjudgeError(
+            f"{table.path}, line {table.line}: names no column {missing[0]} (it names {named});"
+            f" {', '.join(_COLUMNS)} are needed, in seconds and metres"
+        )
+    stamps: list[int] = []
+    numbers: list[list[float]] = []
+    kept: list[int] = []
+    for index in range(len(table.rows)):
+        found = _stamped_pose(table, index, [place for place in places if place is not None])
+        if found is None:
+            losses.add("rows that are no pose", _shown(table, index))
+            continue
+        kept.append(index)
+        stamps.append(found[0])
+        numbers.append(found[1])
+    if not kept:
+        raise _no_row(table, losses)
+    rows = np.array(numbers, np.float64)
+    blank = Trajectory(str(table.path), "", "", np.array(stamps, np.int64), rows[:, :3], rows[:, 3:])
+    return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
 
 
-def _cells(line: str) -> list[str]:
-    """The cells of one line; the whole line where a quoted cell does not end in it."""
+def _stamped_pose(table: _PoseTable, row: int, places: Sequence[int]) -> tuple[int, list[float]] | None:
+    """Stamp, position and quaternion of a row; None where it lacks a number."""
+    cells = table.rows[row][1]
+    if len(cells) != len(table.columns) or not places:
+        return None
     try:
-        return next(csv.reader([line], skipinitialspace=True, strict=True), None) or [line]
+        stamp = _nanoseconds(cells[places[0]], table.columns[places[0]].digits, table.where(row))
+        return stamp, [float(cells[place]) for place in places[1:]]
+    except (ValueError, OverflowError, InvalidOperation):
+        return None
+
+
+def _unnamed_columns(table: _PoseTable, length: int) -> Sequence[_Column]:
+    """What rows without names hold, by their length; nothing where no format has such rows."""
+    if length == len(_COLUMNS):
+        return [_Column(name, 9) if name == "stamp" else _Column(name) for name in _COLUMNS]
+    first = next((cells[0] for _, cells in table.rows if len(cells) == length), "")
+    if length == _EUROC_LENGTH and first.isdecimal() and int(first) > _LATEST:
+        names = [*_EUROC_COLUMNS, *("" for _ in range(_EUROC_LENGTH - len(_EUROC_COLUMNS)))]
+        return [_Column(name, 0) if name == "stamp" else _Column(name) for name in names]
+    return ()
+
+
+def _read_matrices(table: _PoseTable, untimed_rate: float | None, losses: Losses) -> Trajectory:
+    """KITTI's rows of 3 x 4 matrices; their times are in times.txt, if at all."""
+    times = table.path.parent / _TIMES
+    if times.is_file():
+        stamps = read_times(times)
+        stamps = stamps[stamps != NO_STAMP]
+        if len(stamps) != len(table.rows):
+            raise SimjudgeError(f"{times}: {len(stamps)} times for {len(table.rows)} poses in {table.path}; correct it")
+    elif untimed_rate is None:
+        raise SimjudgeError(
+            f"{table.path}: rows of 12 numbers are KITTI's poses, which have no stamps; put {_TIMES} beside it, with"
+            " the seconds of each pose in a row"
+        )
+    else:
+        stamps = np.rint(np.arange(len(table.rows)) * (_UNTIMED_SECOND / untimed_rate)).astype(np.int64)
+    kept, positions, rotations = [], [], []
+    for index, (_, cells) in enumerate(table.rows):
+        row = [parse_number(cell) for cell in cells]
+        matrix = np.array(row, np.float64).reshape(3, 4) if len(row) == _KITTI_LENGTH else np.full((3, 4), np.nan)
+        turn = matrix[:, :3]
+        # A number that is none makes the difference NaN, which is below nothing.
+        if not (np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 and np.linalg.det(turn) > 0):
+            losses.add("rows that are no pose", f"{_shown(table, index)} (no rotation and place)")
+            continue
+        kept.append(index)
+        positions.append(matrix[:, 3])
+        rotations.append(turn)
+    if not kept:
+        raise _no_row(table, losses)
+    turned = Rotation.from_matrix(np.array(rotations)).as_quat()
+    blank = Trajectory(
+        str(table.path), "", "", np.asarray(stamps[kept], np.int64), np.array(positions), turned,
+        is_timed=times.is_file(),
+    )  # fmt: skip
+    return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
+
+
+def _no_row(table: _PoseTable, losses: Losses) -> SimjudgeError:
+    why = f" ({losses.lines()[0]})" if losses else ""
+    return SimjudgeError(
+        f"{table.path}: holds no row 'stamp x y z qx qy qz qw', nor KITTI's 12 numbers{why}; rows of other columns need"
+        " a first line that names them"
+    )
+
+
+def _shown(table: _PoseTable, row: int) -> str:
+    return f"{table.where(row)}: {' '.join(table.rows[row][1])[:60]!r}"
+
+
+def _read_table(path: Path) -> _PoseTable:
+    """Rows and names of columns; what separates cells is seen at the first line that is no comment."""
+    lines = [(number, line.strip()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
+    first = next((at for at, (_, line) in enumerate(lines) if not line.startswith(("#", "%"))), len(lines))
+    body = [(number, line) for number, line in lines[first:] if not line.startswith("#")]
+    separator = next((mark for mark in (",", ";") if body and mark in body[0][1]), None)
+    rows = [(number, _cells(line, separator)) for number, line in body]
+    for number, line in reversed(lines[:first]):
+        columns = _columns(line.lstrip("# "), separator)
+        # Of a comment nobody knows whether it names columns but by what it says.
+        if rows and len(columns) == len(rows[0][1]) and (columns[0].name == "stamp" or _names_pose(columns)):
+            return _PoseTable(path, rows, columns, number)
+    if rows and parse_number(rows[0][1][0]) is None:
+        return _PoseTable(path, rows[1:], _columns(body[0][1], separator), body[0][0])
+    return _PoseTable(path, rows, ())
+
+
+def _names_pose(columns: Sequence[_Column]) -> bool:
+    return {*_COLUMNS[1:]} <= {column.name for column in columns}
+
+
+def _cells(line: str, separator: str | None) -> list[str]:
+    """The cells of one line; the whole line where a quoted cell does not end in it."""
+    if separator is None:
+        return line.split()
+    try:
+        cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True), None) or [line]
     except csv.Error:
         return [line]
+    return [cell.strip() for cell in (cells[:-1] if len(cells) > 1 and not cells[-1].strip() else cells)]
 
 
-def _order(path: Path, line: int, row: list[str]) -> list[int] | None:
-    """Where the columns are if the row names them, None where it holds numbers."""
-    try:
-        Decimal(row[0])
-    except InvalidOperation:
-        names = [_OTHER_NAMES.get(cell.lower(), cell.lower()) for cell in row]
-        missing = [name for name in _COLUMNS if name not in names]
-        if missing:
-            raise SimjudgeError(
-                f"{path}, line {line}: names no column {missing[0]}; {', '.join(_COLUMNS)} are needed"
-            ) from None
-        return [names.index(name) for name in _COLUMNS]
-    return None
+def _columns(line: str, separator: str | None) -> list[_Column]:
+    """The columns that a line names; it may be separated otherwise than the rows are."""
+    mark = separator if separator is not None and separator in line else "," if "," in line else None
+    texts = _BLANK_SEPARATED.findall(line) if mark is None else _cells(line, mark)
+    named = [found.groups() for text in texts if (found := _NAMED.fullmatch(text))]
+    columns = [_column(name.lower(), (unit or "").strip().lower()) for name, unit in named]
+    # EuRoC's stamps are nanoseconds, and nothing in the file says so.
+    if any(name.lower().startswith("p_rs_") for name, _ in named):
+        return [replace(column, digits=0) if column.name == "stamp" else column for column in columns]
+    return columns
 
 
-def _nanoseconds(text: str, where: str) -> int:
-    stamp = Decimal(text)
-    if stamp.is_finite() and abs(stamp) > _LATEST:
+def _column(name: str, unit: str) -> _Column:
+    if stamp := _STAMP.fullmatch(name):
+        return _Column("stamp", _UNIT_DIGITS.get(unit or stamp[1] or "s", 9))
+    if quaternion := _QUATERNION.fullmatch(name):
+        return _Column("q" + quaternion[1])
+    position = _POSITION.fullmatch(name)
+    if position is None or unit in _OTHER_LENGTHS:
+        return _Column(name if position is None else f"{name} [{unit}]")
+    return _Column(position[1])
+
+
+def _nanoseconds(text: str, digits: int | None, where: str) -> int:
+    stamp = Decimal(text).scaleb(9 if digits is None else digits)
+    if stamp.is_finite() and abs(stamp) > _LATEST.scaleb(9):
         raise SimjudgeError(
-            f"{where}: the stamp {one_line(text)} is beyond the year 2242: stamps are seconds; divide by 10^9"
+            f"{where}: the stamp {one_line(text)} is beyond the year 2242: stamps are seconds; divide by 10^9, or name"
+            " the column 'timestamp [ns]' in a first line"
         )
-    return int((stamp * 1_000_000_000).to_integral_value())
+    return int(stamp.to_integral_value())

@@ -5,12 +5,15 @@ The formats themselves are in `simjudge.data.formats`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from simjudge.core.class_names import equal_names
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.file_signatures import name_format
 from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.input_files import check_file
@@ -21,6 +24,7 @@ from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.folder_choices import data_sets_in
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 from simjudge.data.format_support.image_files import file_stems
+from simjudge.data.format_support.labels_left_aside import name_labels
 from simjudge.data.format_support.picture_location import refuse_outside
 from simjudge.data.format_support.raw_rows import used_class_ids
 from simjudge.data.format_support.sidecar import load_sidecar
@@ -39,6 +43,10 @@ __all__ = [
     "write_clouds",
     "write_set",
 ]
+_HEAD_BYTES = 64
+"""Of a file, to name its format."""
+_MOST_LOOKED_AT = 100
+"""Files of a folder whose format is looked at."""
 _PLAIN = ("bag", "images")
 """What is no format of labels, by name: described in words, not by a title."""
 
@@ -277,14 +285,26 @@ def _unknown(source: Source) -> SimjudgeError:
     """What to say of something of no known format."""
     what = "not a data set that simjudge knows"
     if source.json is not None:
-        what = "JSON, but neither COCO annotations nor a list of frames"
+        what = name_labels(source.json) or "JSON, but neither COCO annotations nor a list of frames"
     elif source.is_folder and not any(source.path.iterdir()):
         what = "an empty folder"
+    else:
+        what = _foreign_content(source.path) or what
     inside = data_sets_in(source.path) if source.is_folder else []
     for bag in sorted(source.path.glob("*.bag")) if source.is_folder else []:
         check_file(bag)
     remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
     return SimjudgeError(f"{source.path}: {what}; {remedy}")
+
+
+def _foreign_content(path: Path) -> str:
+    """Name the format of a file, or of the first file of a folder that has one which simjudge does not read."""
+    for file in islice(sorted(path.iterdir()), _MOST_LOOKED_AT) if path.is_dir() else [path]:
+        if file.is_file():
+            with suppress(OSError), file.open("rb") as stream:
+                if name := name_format(stream.read(_HEAD_BYTES)):
+                    return f"{name}, which simjudge does not read{f' ({file.name})' if file != path else ''}"
+    return ""
 
 
 def _describe_clouds() -> str:

@@ -82,6 +82,7 @@ def _baked(*, runs: bool) -> EngineAvailability:
 def _chrono() -> EngineAvailability:
     from simjudge.engines.chrono.chrono_engine import describe_modules
     from simjudge.engines.chrono.modules import load_modules, missing_modules
+    from simjudge.engines.chrono.picture_trial import picture_problem
     from simjudge.engines.chrono.renderer import vulkan_renderer
     from simjudge.engines.chrono.versions import identify_release
 
@@ -100,6 +101,8 @@ def _chrono() -> EngineAvailability:
     absent = tuple(f"missing: {line}" for line in missing_modules())
     vulkan = release.cameras and not hasattr(modules.sensor, "ChOptixSensor")
     renders = (f"renders: {vulkan_renderer()}",) if vulkan else ()
-    sees = _CHRONO_ABILITIES if release.cameras else _CHRONO_UNSEEN
-    lines = (describe_modules(modules), *renders, *absent, parts_line, sees, car, *known)
+    trouble = picture_problem() if release.cameras else ""
+    failed = (f"pictures were tried and fail: {trouble}; docs/chrono.md says how a build is made",) if trouble else ()
+    sees = _CHRONO_ABILITIES if release.cameras and not trouble else _CHRONO_UNSEEN
+    lines = (describe_modules(modules), *renders, *failed, *absent, parts_line, sees, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

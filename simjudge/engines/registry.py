@@ -109,10 +109,10 @@ def engine_class(name: str) -> Callable[..., Engine]:
         raise SimjudgeError(
             f"engine {name}: {describe_entry(entry)} cannot be imported: {reason}{_REMEDIES.get(name, '')}"
         ) from error
-    if not callable(loaded):
+    if not isinstance(loaded, type):
         raise SimjudgeError(f"engine {name}: {describe_entry(entry)} is no class")
     methods = [method for method in vars(Engine) if not method.startswith("_")]
-    lacking = [method for method in methods if isinstance(loaded, type) and not hasattr(loaded, method)]
+    lacking = [method for method in methods if not hasattr(loaded, method)]
     lacking += sorted(getattr(loaded, "__abstractmethods__", ()))
     if lacking:
         raise SimjudgeError(
@@ -135,7 +135,16 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
         UsageError: no engine has this name.
         SimjudgeError: the engine cannot run here; the message says what is missing and how to get it.
     """
-    return engine_class(name)(scene, vehicle, start)
+    made = engine_class(name)
+    try:
+        return made(scene, vehicle, start)
+    except SimjudgeError:
+        raise
+    except Exception as error:
+        if name in OWN_ENGINES:
+            raise  # a mistake of ours, whose traceback is needed
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise SimjudgeError(f"engine {name}: {describe_entry(find_engine(name))} cannot be made: {reason}") from error
 
 
 def limit_threads(name: str, count: int) -> None:

@@ -186,6 +186,7 @@ class Trajectory(ShortRepr):
         orientation: float64 (N, 4), unit quaternions x, y, z, w.
         links: the transforms that these poses are made of, from the fixed frame on, where tf gave several. Between two
             stamps each link is interpolated by itself, as tf2 does it; () for poses that came as they are.
+        is_timed: whether the stamps are times; else they only number the poses.
     """
 
     name: str
@@ -195,6 +196,7 @@ class Trajectory(ShortRepr):
     position: FloatArray
     orientation: FloatArray
     links: tuple[TrajectoryLink, ...] = ()
+    is_timed: bool = True
 
     def __len__(self) -> int:
         """The number of poses."""

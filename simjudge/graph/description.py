@@ -17,6 +17,9 @@ CLOSING = 15.0
 Values: TypeAlias = Mapping[str, str]
 """The arguments of a run, all of them, as text; empty where nothing is given."""
 
+YES_NO = ("true", "false")
+"""The choices of an argument that is a truth, perhaps among others; any writing of a truth is taken."""
+
 _Number = TypeVar("_Number", int, float)
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
@@ -37,6 +40,17 @@ class Argument:
     default: str | None
     description: str
     choices: tuple[str, ...] = ()
+
+    def normalize(self, text: str) -> str:
+        """The text as the choices have it, where it is a truth written otherwise, as in True or 1.
+
+        Args:
+            text: as it was given.
+        """
+        lowered = text.strip().lower()
+        if text in self.choices or not set(YES_NO) <= set(self.choices):
+            return text
+        return "true" if lowered in _TRUE else "false" if lowered in _FALSE else lowered
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,7 @@ class Graph:
             text = given.get(name, argument.default)
             if text is None:
                 raise UsageError(f"{self.name} needs {name}:=... ({argument.description})")
+            text = argument.normalize(text)
             if argument.choices and text not in argument.choices:
                 raise UsageError(f"{name}:={text}: must be one of {', '.join(argument.choices)}")
             values[name] = text

@@ -12,6 +12,7 @@ from simjudge.graph import method_arguments as method
 from simjudge.graph import replay_arguments as replaying
 from simjudge.graph import sim_arguments as simulated
 from simjudge.graph.description import (
+    YES_NO,
     Argument,
     Graph,
     Process,
@@ -20,6 +21,7 @@ from simjudge.graph.description import (
     normalize_namespace,
     parse_bool,
     parse_float,
+    with_remappings,
 )
 from simjudge.graph.image_sources import (
     CLOCK_RATE,
@@ -55,13 +57,13 @@ from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.studies.compare_settings import CompareSettings
 
-_YES_NO = ("true", "false")
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _OF_OBJECTS = (
     *chosen(LiveObjectSettings, without=("ends_after",)), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
     *chosen(OccupancySettings, LIVE_MAPPING),
 )  # fmt: skip
 _OF_GROUND_TRUTH = chosen(GroundTruthSettings, without=("ends_after",))
+_TRANSFORMS = ("/tf", "/tf_static")
 _WAITING = 100_000
 """Frames of a recording that may wait for their detections."""
 
@@ -69,21 +71,25 @@ _MODEL = arguments_of(chosen(DetectionSettings, ("model",)))
 _BAG = Argument("bag", "", "Recording to play. Not given: images come from a camera.")
 _PLAY = arguments_of(PLAY_ROWS)
 _EVERY = Argument("every_frame", "auto", "Detect on every image in order; auto: with a bag that does not loop.",
-                  ("auto", *_YES_NO))  # fmt: skip
+                  ("auto", *YES_NO))  # fmt: skip
 _CAMERA = Argument("camera", "", "Topic of a real camera, to be taken over by camera_bridge_node. Not given: images"
                    " are on camera/image_raw already, or the robot's file says where.")  # fmt: skip
 _CALIBRATION = Argument("calibration", "", "YAML of ROS's camera_calibration, or the name of one in config/: adds"
                         " camera_info and image_rect.")  # fmt: skip
 _AUTOSTART = Argument("autostart", "true", "Whether detection_node, validation_node and sim_node configure and activate"
-                      " themselves; false: they wait for a lifecycle manager.", _YES_NO)  # fmt: skip
+                      " themselves; false: they wait for a lifecycle manager.", YES_NO)  # fmt: skip
 _COMMON = (
     Argument("robot", "", "YAML file of a robot's own topic names and parameters, or the name of one that comes along:"
              " art1, f1tenth, turtlebot3, ..."),
     Argument("robot_ns", "", "Namespace of all nodes, e.g. art1."),
+    Argument("tf", "global", "Where transforms are: global, on /tf; namespace, on tf below robot_ns, for several robots"
+             " whose frames have the same names.", ("global", "namespace")),
     Argument("params_file", "", "YAML file of ROS parameters, over what the graph sets; or the name of a graph, for the"
              " sample that comes with it in config/params/."),
+    Argument("on_exit", "self", "What ends in a launch file that includes this one, when the run is over or a node"
+             " dies: self, this graph alone; shutdown, the whole launch.", ("self", "shutdown")),
     Argument("use_sim_time", "auto", "Whether the nodes go by /clock; auto: where a recording is played or a car is"
-             " simulated.", ("auto", *_YES_NO)),
+             " simulated.", ("auto", *YES_NO)),
 )  # fmt: skip
 
 
@@ -246,8 +252,17 @@ def _finished(
         if process.name == "play_node":
             more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
         changed = replace(process, parameters={**more, **process.parameters, **own})
+        if values["tf"] == "namespace":
+            changed = _with_own_transforms(changed)
         out.append(replace(robot.apply(changed), parameter_files=files))
     return tuple(out)
+
+
+def _with_own_transforms(process: Process) -> Process:
+    """A program whose transforms are below its namespace."""
+    below = {topic: topic.lstrip("/") for topic in _TRANSFORMS}
+    named = tuple((topic, below.get(target, target)) for topic, target in process.remappings)
+    return with_remappings(replace(process, remappings=named), below.items())
 
 
 DETECT = Graph(
@@ -271,7 +286,7 @@ VALIDATE = Graph(
         Argument("out", "", "Folder for the result."),
         *(argument(row) for row in _OF_SETS),
         *method.ARGUMENTS,
-        Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", _YES_NO),
+        Argument("stay", "false", "Go on serving the summary once it is there, until Ctrl-C.", YES_NO),
         *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
     ),
     _validate,
@@ -285,7 +300,7 @@ LIVE = Graph(
         Argument("b", "", "Reference, where the live images are A."),
         Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
         Argument("detect_reference", "false", "Run the detector on the reference too, in place of its own predictions.",
-                 _YES_NO),
+                 YES_NO),
         _BAG, Argument("out", "", "Folder for the result, written at the end."), *_PLAY, _EVERY, _CAMERA,
         _CALIBRATION, *method.ARGUMENTS, *method.LIVE_ARGUMENTS, *rviz_arguments("auto"), *WATCH, _AUTOSTART,
         *_COMMON,

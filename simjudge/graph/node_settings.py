@@ -404,8 +404,8 @@ class ValidationSettings(StageSettings):
         " end.", unit="s", low=0, high=86_400,
     )  # fmt: skip
     certainty_time: float = setting(
-        60.0, "Time for certainty at the end, after the plain numbers are written; as many permutations and bootstrap"
-        " draws are made as fit, and said. 0: none.", unit="s", low=0, high=86_400, changeable=True,
+        60.0, "Time for certainty at the end, after the plain numbers are written; as many bootstrap draws as fit are"
+        " made, and their number is said. 0: none.", unit="s", low=0, high=86_400, changeable=True,
     )  # fmt: skip
     window: float | None = setting(
         None, "Time before the newest stamp whose frames the numbers are of. Not given: all.", unit="s", low=0

@@ -7,6 +7,7 @@ ignored by ROS without a word; here it is refused.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,11 @@ _KEY = "ros__parameters"
 _WILDCARDS = ("**", "*")
 _LIKE = 0.75
 """Likeness from which an unknown node is one of ours, misspelled; others are somebody else's."""
+_POLICIES = (
+    "history", "depth", "reliability", "durability", "deadline", "lifespan", "liveliness", "liveliness_lease_duration",
+    "avoid_ros_namespace_conventions",
+)  # fmt: skip
+"""What `qos_overrides` may override."""
 _PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics")
 """Parameters that a graph sets for the order of its nodes; no sample names them."""
 
@@ -162,8 +168,9 @@ def _parameters(
 
 def _problem(entry: _Entry) -> str | None:
     """What is wrong with a parameter of a file, None for nothing."""
-    if entry.name.partition(".")[0] in EVERY_NODE:
-        return None
+    first = entry.name.partition(".")[0]
+    if first in EVERY_NODE:
+        return qos_override_problem(entry.name) if first == "qos_overrides" else None
     if entry.node in _WILDCARDS:
         known = {row.name: row for rows in NODE_PARAMETERS.values() for row in rows}
         return None if entry.name in known else _unknown("no node of simjudge has", entry.name, list(known))
@@ -174,6 +181,19 @@ def _problem(entry: _Entry) -> str | None:
     if entry.name not in rows:
         return _unknown(f"{entry.node} has", entry.name, list(rows))
     return _value_problem(rows[entry.name], entry.value)
+
+
+def qos_override_problem(name: str) -> str | None:
+    """What is wrong with the name of a parameter that overrides a quality of service, None for nothing.
+
+    Args:
+        name: such as qos_overrides./camera/image_raw.subscription.reliability.
+    """
+    found = re.fullmatch(r"qos_overrides\.(/[^.]+)\.(publisher|subscription)\.(\w+)", name)
+    if found is None:
+        return "must be qos_overrides./TOPIC.publisher.POLICY or qos_overrides./TOPIC.subscription.POLICY"
+    policy = found[3]
+    return None if policy in _POLICIES else f"there is no policy {policy}; there are {', '.join(_POLICIES)}"
 
 
 def _unknown(who: str, name: str, known: Sequence[str]) -> str:

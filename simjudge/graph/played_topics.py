@@ -49,9 +49,10 @@ def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
     from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
 
-    held = Recording(bag).topics
+    recording = Recording(bag)
+    held = recording.topics
     types = {topic.name: topic.type for topic in held.values()}
-    chosen = choose_topics(str(bag), types, None, None, None)
+    chosen = choose_topics(str(bag), types, None, None, None, counts=recording.counts)
     if not chosen.images:
         raise SimjudgeError(f"{bag}: holds no images; a detector has nothing to look at")
     images = chosen.images[0]

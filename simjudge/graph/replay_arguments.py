@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
-from simjudge.graph.description import Argument, Value, Values, parse_bool
+from simjudge.graph.description import YES_NO, Argument, Value, Values, parse_bool
 from simjudge.graph.node_settings import PlaySettings
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
-_YES_NO = ("true", "false")
-_AUTO_EVERY = ("auto", *_YES_NO)
+_AUTO_EVERY = ("auto", *YES_NO)
 REPLAY_ROWS = chosen(
     ReplaySettings,
     ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "time_offset", "max_gap",
@@ -30,7 +29,7 @@ ARGUMENTS = (
     Argument("trigger", "auto", "Topic that tells when the real camera took an image; auto: camera_info where a"
              " recording has no images.", ("auto", *TRIGGERS)),
     *arguments_of(REPLAY_ROWS[2:]),
-    Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", _YES_NO),
+    Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", YES_NO),
     Argument("out", "", "Recording of the simulated camera: x.mcap, x.db3, or a folder."),
     Argument("record", "raw", "Images to record, with out: raw, compressed, or both.", ("raw", "compressed", "both")),
     *arguments_of(chosen(PlaySettings, ("rate",))),
@@ -119,7 +118,7 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
             raise SimjudgeError(
                 f"{bag}: holds no images to make frames for; simjudge replay makes them at a steady rate"
             )
-        seen = choose_topics(str(bag), types, values["image"] or None, None, None).images[0]
+        seen = choose_topics(str(bag), types, values["image"] or None, None, None, counts=recording.counts).images[0]
     elif len(infos) == 1 or values["image"] in infos:
         seen = infos[0] if len(infos) == 1 else values["image"]
     else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections import deque
@@ -16,7 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK
+from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
+from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
 from simjudge.driving.keyboard import Keyboard, has_keys
 from simjudge.graph.command_line import command_line
 from simjudge.graph.description import CLOSING, Process
@@ -26,11 +30,12 @@ Show = Callable[[str, str], None]
 
 _POLL = 0.05
 """Seconds between looks at the programs."""
+_SETTLE = 30.0
+"""Seconds that showing what a program wrote before it ended may take."""
 _LAST_LINES = 12
 """Lines of a program that died which are shown again."""
 _SET_PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STDIN = 0
 
 
@@ -46,6 +51,7 @@ class RunningProcess:
         self.process = process
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._shown = 0
         try:
             # In a session of its own: the terminal's Ctrl-C is for the runner, which passes it on.
             self.child = subprocess.Popen(
@@ -90,6 +96,11 @@ class RunningProcess:
         """Whether it ended with an error."""
         return self.code not in (None, *DONE)
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it was told to end before its work was done."""
+        return self.code == EXIT_STOPPED
+
     def send(self, number: int) -> None:
         """Send a signal, unless the program has ended.
 
@@ -107,8 +118,17 @@ class RunningProcess:
 
     def settle(self) -> None:
         """Wait for what it wrote last; something it left behind may hold the pipe open."""
-        if self.reader is not None:
-            self.reader.join(1.0)
+        stream, reader = self.child.stdout, self.reader
+        if stream is None or reader is None:
+            return
+        end = time.monotonic() + _SETTLE
+        while reader.is_alive() and _unread(stream) and time.monotonic() < end:
+            reader.join(_POLL)
+        # What is read by now is on its way to the screen.
+        shown = -1
+        while reader.is_alive() and shown != self._shown and time.monotonic() < end:
+            shown = self._shown
+            reader.join(1.0)
 
     def close(self) -> None:
         """Make sure that it has ended."""
@@ -126,6 +146,7 @@ class RunningProcess:
         for line in stream:
             text = line.rstrip("\n")
             self.last.append(text)
+            self._shown += 1
             show(self.process.name, text)
 
 
@@ -152,12 +173,13 @@ class Runner:
             namespace: that all of them live in, "" for none.
 
         Returns:
-            0; 3 where one of them left input out; 1 where one died.
+            0; 3 where one of them left input out; 130 where one was told to end before its work was done; 1 where
+            one died.
 
         Raises:
             SimjudgeError: one could not be started.
         """
-        before = {number: signal.signal(number, self._count) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._count) for number in stop_signals()}
         try:
             self._start(processes, namespace)
             with contextlib.ExitStack() as stack:
@@ -172,8 +194,11 @@ class Runner:
             for each in self._running:
                 each.close()
 
-    def _count(self, _number: int, _frame: object) -> None:
-        self._signals += 1
+    def _count(self, number: int, _frame: object) -> None:
+        leave_closed_terminal()
+        # The shell passes on what the terminal has sent already when it was closed.
+        if number != signal.SIGHUP or not self._signals:
+            self._signals += 1
 
     def _start(self, processes: Sequence[Process], namespace: str) -> None:
         environment = dict(os.environ)
@@ -244,11 +269,15 @@ class Runner:
         if died is not None:
             self._report(died, "while the others ran")
             return EXIT_FAILED
-        late = [each for each in self._running if each.has_failed]
+        stopped = [each.process.name for each in self._running if each.has_stopped]
+        late = [each for each in self._running if each.has_failed and not each.has_stopped]
         for each in late:
             self._report(each, "at the end")
         if late:
             return EXIT_FAILED
+        if stopped:
+            self._tell(f"stopped before the work of {', '.join(stopped)} was done")
+            return EXIT_STOPPED
         lost = [each.process.name for each in self._running if each.code == EXIT_LOST]
         if lost:
             self._tell(f"input was left out; the warnings of {', '.join(lost)} count it")
@@ -271,6 +300,13 @@ def _listens(pid: int) -> bool:
         return bool(int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1)
     except (OSError, StopIteration, ValueError, IndexError):
         return True
+
+
+def _unread(stream: IO[str]) -> int:
+    """Bytes that wait in a pipe."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(stream, termios.FIONREAD, waiting)
+    return waiting[0]
 
 
 def _prepare() -> None:

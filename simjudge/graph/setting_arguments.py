@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.settings import Setting
-from simjudge.graph.description import Argument, Value, Values
+from simjudge.graph.description import YES_NO, Argument, Value, Values
 
 
 def argument(row: Setting) -> Argument:
@@ -17,7 +17,7 @@ def argument(row: Setting) -> Argument:
     Args:
         row: the setting. "Not given" is an empty text.
     """
-    choices = ("true", "false") if row.kind is bool else row.allowed
+    choices = YES_NO if row.kind is bool else row.allowed
     return Argument(row.name, None if row.required else row.text(row.default), row.description, choices)
 
 

@@ -10,13 +10,12 @@ from simjudge.data.rosbag2.messages import CAMERA, optical_frame
 from simjudge.data.steering_units import steering_unit
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.graph import method_arguments as method
-from simjudge.graph.description import Argument, Process, Value, Values, parse_bool, parse_int
+from simjudge.graph.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
 
-_YES_NO = ("true", "false")
 _GROUND_TRUTH = "ground_truth"
 _DETECTIONS = "camera/detections"
 _OF_CAMERA = (IMAGES, COMPRESSED, CAMERA_INFO, LABELS, _DETECTIONS, f"{_DETECTIONS}/overlay", f"{_DETECTIONS}/vision")
@@ -51,7 +50,7 @@ ARGUMENTS = (
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
     Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
-             _YES_NO),
+             YES_NO),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from simjudge.core.installed import installed_file
 from simjudge.graph.command_line import find_program
-from simjudge.graph.description import Argument, Process, Value, Values, normalize_namespace, parse_bool
-
-_YES_NO = ("true", "false")
+from simjudge.graph.description import YES_NO, Argument, Process, Value, Values, normalize_namespace, parse_bool
 
 
 class RvizLayout(NamedTuple):
@@ -51,7 +49,7 @@ OBJECTS_LAYOUT = RvizLayout(
     "that of the real images' headers, or the odometry's for lidars",
 )
 WATCH = (
-    Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", _YES_NO),
+    Argument("watch", "false", "Show it with rerun (pip install simjudge[watch]).", YES_NO),
     Argument("save", "", "The .rrd file to save to, with watch; there is no window then."),
 )
 
@@ -64,7 +62,7 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
         layout: that RViz opens.
     """
     return (
-        Argument("rviz", default, "Show it in RViz; auto: where there is one, and a screen.", ("auto", *_YES_NO)),
+        Argument("rviz", default, "Show it in RViz; auto: where there is one, and a screen.", ("auto", *YES_NO)),
         Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}."),
     )
 

@@ -20,8 +20,8 @@ _SMOOTH = 0.12
 """What a thing misses its place and size by that is never taken for another thing."""
 _JUMP = 4.0
 """Times what six of seven sightings miss theirs by, from which on another thing is there."""
-_LONGEST_GAP = 4.5
-"""Steps of the sequence over which a thing may be unseen."""
+_LONGEST_GAP = 5.5
+"""Steps of the sequence from one sighting of a thing to the next: four frames may lack it."""
 _NEVER = 1e6
 """Cost of a pair that cannot be one thing."""
 _TRIED = 400

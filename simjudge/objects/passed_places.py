@@ -82,8 +82,8 @@ def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) 
     if alike is None:
         return thing
     first, second = _lines(*alike, stretches)
-    partner = _refined(boxes, sequences, every, stretches.frame[first], stretches.frame[second])
-    return _joined(boxes, track, stretches.frame[first], partner, thing)
+    pairs = _refined(boxes, sequences, every, stretches.frame[first], stretches.frame[second])
+    return _joined(boxes, track, *pairs, thing)
 
 
 def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, every: int) -> _Stretches | None:
@@ -189,22 +189,24 @@ def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[In
 
 def _refined(
     boxes: PlacedBoxes, sequences: list[IntArray], every: int, first: IntArray, second: IntArray
-) -> IntArray:
-    """Of the frames about `second` those that are most like `first`: only every so many were held against each other."""
+) -> tuple[IntArray, IntArray]:
+    """All pairs of frames about those that were found: only every so many were held against each other."""
     if every == 1:
-        return second
+        return first, second
     frames = np.concatenate(sequences)
     run = np.repeat(np.arange(len(sequences)), [len(sequence) for sequence in sequences])
     place = np.full(len(boxes.start) - 1, -1)
     place[frames] = np.arange(len(frames))
     offsets = np.unique(np.rint(np.linspace(-every / 2, every / 2, 7)).astype(np.int64))
-    out = second.copy()
+    best = place[second]
     for row, (f, g) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         near = np.clip(place[g] + offsets, 0, len(frames) - 1)
-        near = frames[near[run[near] == run[place[g]]]]
-        matched = [_aside(boxes, f, other) for other in near.tolist()]
-        out[row] = near[int(np.argmin(matched))]
-    return out
+        near = near[run[near] == run[place[g]]]
+        best[row] = near[int(np.argmin([_aside(boxes, f, other) for other in frames[near].tolist()]))]
+    step = np.arange(every) - every // 2
+    one, other = (np.clip(at[:, None] + step, 0, len(frames) - 1).reshape(-1) for at in (place[first], best))
+    inside = (run[one] == np.repeat(run[place[first]], every)) & (run[other] == np.repeat(run[best], every))
+    return frames[one[inside]], frames[other[inside]]
 
 
 def _aside(boxes: PlacedBoxes, first: int, second: int) -> float:

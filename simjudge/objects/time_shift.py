@@ -17,6 +17,10 @@ LEAST_PEAK = 2.0
 what only rises or falls steadily looks alike at every shift."""
 FEWEST_SAMPLES = 16
 """Samples in common below which no shift is looked for."""
+SURE = 2.0
+"""A shift within so many standard deviations of 0 may as well be none."""
+IN_STEP = 0.25
+"""Periods; a shift that is surely below is as good as none, and told."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ def time_shift(
 
     Returns:
         The shift; None where there is none to be told: too few samples, no variation, no correlation, no peak within
-        the limit.
+        the limit, or one that is not sure.
     """
     known = [_known(*series) for series in (real, virtual)]
     period = min(median_period(time) for time, _ in known)
@@ -66,6 +70,9 @@ def time_shift(
     samples = min(len(time) for time, _ in known)
     found = _peak(correlations(a, b, lags), lags, samples)
     if found is None or abs(found.seconds) * period > limit:
+        return None
+    # In units of the period. What may as well be none, and is not known to be near none either, tells nothing.
+    if abs(found.seconds) <= SURE * found.spread and SURE * found.spread > IN_STEP:
         return None
     return TimeShift(found.seconds * period, found.correlation, found.spread * period)
 

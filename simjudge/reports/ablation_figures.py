@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from simjudge.reports.chart_data import NothingToDrawError
-from simjudge.reports.figures import FLOOR_LEGEND_HEIGHT, add_floor_legend
+from simjudge.reports.figures import GAP_LEGEND_HEIGHT, add_gap_legend
 from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.reports.result_charts import draw_floors
+from simjudge.reports.result_charts import draw_gaps
 from simjudge.reports.result_figures import Figures
 from simjudge.reports.verdict_rows import w1_axis_end
 from simjudge.results.ablation_result import QUESTIONS, AblationResult
@@ -19,7 +19,7 @@ MOST_CLASSES = 3
 _ROW, _NAMES, _PANEL = 24.0, 150.0, 250.0
 _ONE_PANEL = 420.0
 """Width of a panel that stands alone, points: its legend needs this."""
-_TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, FLOOR_LEGEND_HEIGHT + 20.0
+_TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, GAP_LEGEND_HEIGHT + 20.0
 
 
 def ablation_figures(result: AblationResult) -> Figures:
@@ -65,13 +65,13 @@ def question_figure(result: AblationResult, question: str) -> ReportFigure:
             left = 0.0 if number == 0 else _NAMES + panel * number - _BETWEEN
             size = (left, 0.0, panel + names, height - _LEGEND)
             axes = add_axes(figure, size, (names, _BETWEEN, _TOP, _BOTTOM))
-            draw_floors(axes, entries)
+            draw_gaps(axes, entries)
             axes.set_xlim(0.0, end * 1.06)  # the last number stays clear of the next panel's first
             axes.set_title(plain_text(result.classes[key], 30))
             if number:
                 axes.set_yticklabels([])
             else:
-                add_floor_legend(axes)
+                add_gap_legend(axes)
     return figure
 
 

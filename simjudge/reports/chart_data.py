@@ -134,7 +134,7 @@ class OverlapPoint:
         entry: its numbers.
         label: what it is called.
         colour: name of a colour of the palette.
-        small: whether it is secondary: drawn small, without its name, interval and floor.
+        small: whether it is secondary: drawn small, without its name and noise.
     """
 
     entry: ResultEntry

@@ -68,12 +68,12 @@ def draw_w1_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry) ->
     top = tenth_above(values.max())
     counts, edges = np.histogram(values, HISTOGRAM_BINS, (0.0, top))
     set_axes(axes, (0.0, top), (0.0, _headroom(counts)), "W1 of a context of A", "contexts")
-    floor, quantile, mean = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
-    if floor is not None and quantile is not None:
+    noise, quantile, mean = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
+    if noise is not None and quantile is not None:
         band = axes.axvspan(0.0, min(quantile, top), color=LIGHT["band"], alpha=0.6, linewidth=0, zorder=1.5)
         _tips(axes, band, f"chance: mean W1 up to {format_number(quantile)} (95 %)")
-        line = axes.axvline(min(floor, top), color=LIGHT["floor"], zorder=2.5)
-        _tips(axes, line, f"floor {format_number(floor)}: mean W1 if the sets did not differ")
+        line = axes.axvline(min(noise, top), color=LIGHT["floor"], zorder=2.5)
+        _tips(axes, line, f"noise {format_number(noise)}: mean W1 if the sets did not differ")
     _bars(axes, edges, counts, LIGHT["w1"])
     if mean is not None:
         line = axes.axvline(min(mean, top), color=LIGHT["ink"], linestyle=DASHED, linewidth=1.5)

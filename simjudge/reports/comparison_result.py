@@ -13,6 +13,7 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.latex import latex_table
@@ -161,6 +162,11 @@ class ComparisonResult(ShownResult):
         return "" if entry is None else f"{headline(entry)}: {verdict_sentence(entry, names)}"
 
     @property
+    def balance(self) -> str:
+        """How unlike the objects of like contexts are; empty where they are alike."""
+        return balance_sentence(self.saved)
+
+    @property
     def next_step(self) -> str:
         """What to do after this verdict."""
         return next_step(self.saved)
@@ -186,14 +192,14 @@ class ComparisonResult(ShownResult):
 
     @property
     def table(self) -> SummaryTable:
-        """One line a class: W1, what it would be by chance, how much of each set the other one shows."""
+        """One line a class: the gap, W1 beside its noise, how much of each set the other one shows."""
         return comparison_table(self.content)
 
     def __repr__(self) -> str:
-        """Name, W1 over all classes, verdict."""
-        w1 = self.numbers.overall.mean_w1
+        """Name, gap over all classes, verdict."""
+        gap = self.numbers.overall.gap
         words = verdict_words(self.verdict, self.numbers.overall.margin)
-        return f"ComparisonResult({self.name!r}, mean W1 {'-' if w1 is None else f'{w1:.3f}'}, {words})"
+        return f"ComparisonResult({self.name!r}, gap {'-' if gap is None else f'{gap:.3f}'}, {words})"
 
 
 class SweepResult(ShownResult):

@@ -83,7 +83,7 @@ def info(path: str | Path, *, image_topic: str | None = None, allow_outside: boo
     kind = "" if form is None else form.name
     if kind == "bag":
         return _recording(path, image_topic)
-    if form is not None and form.read_clouds is not None:
+    if form is not None and form.holds_clouds(path):
         return _clouds(path, kind, image_topic)
     if kind in ("yolo-predictions", "coco-results"):
         return _predictions(path, kind)

@@ -36,10 +36,10 @@ def _judged(newly: NewlyCovered) -> str:
     verdict = verdict_words(sure.verdict, sure.margin)
     if newly.mean_w1 is None or sure.noise is None:
         return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {verdict}"
-    interval = "" if sure.gap_low is None else f", excess {sure.gap_low:.3f} to {sure.gap_high:.3f}"
+    gap = "" if sure.gap is None else f"the gap is {sure.gap:.3f} (95 %: {sure.gap_low:.3f} to {sure.gap_high:.3f}), "
     return (
-        f"W1 on the {newly.contexts} newly covered contexts is {newly.mean_w1:.3f}, by chance {sure.noise:.3f}"
-        f"{interval}: {verdict}"
+        f"on the {newly.contexts} newly covered contexts {gap}W1 {newly.mean_w1:.3f}, by chance {sure.noise:.3f}: "
+        f"{verdict}"
     )
 
 

@@ -106,7 +106,7 @@ def course_figure(result: SavedDrives) -> ReportFigure:
 
 
 def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
-    """Draw where along the course one metric misleads: mean W1 at each place, the floor, and the margin.
+    """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin.
 
     Args:
         result: the result.
@@ -120,7 +120,7 @@ def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
         axes.set_title(f"{metric}: W1 [{row['unit']}]", fontsize=11)
         axes.plot(place, w1, color=LIGHT["w1"], marker="." if len(place) < _BINS else None, label="W1")
         if row["noise"] is not None:
-            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="floor")
+            axes.axhline(row["noise"], color=LIGHT["floor"], linewidth=1.2, linestyle="--", label="noise")
         axes.axhline(row["margin"], color=LIGHT["gap"], linewidth=1, label="margin")
         axes.set_xlim(0, result.content["course"]["length"])
         axes.set_ylim(bottom=0)

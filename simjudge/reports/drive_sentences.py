@@ -11,12 +11,13 @@ from simjudge.reports.sentences import NO_GAP
 from simjudge.results.drive_result import SavedDrives
 from simjudge.results.verdict_words import verdict_words
 
-COLUMNS = ("metric", "verdict", "unit", "W1", "floor", "excess", "95 %", "p corr.", "real", "sim", "O_real", "O_sim")
+COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
 _WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
 _DECIMALS = 4
 _WHY = {
     Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
-    Reason.SHORT_RECORDING: "the drives are too short for how slowly their errors change; give six or more a side",
+    Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
+    Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
 }
 Row = Mapping[str, Any]
 
@@ -62,7 +63,7 @@ def metric_sentence(row: Row) -> str:
     if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
         return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
     if verdict in GAPS:
-        away = f"W1 is {number(row['gap'])} {unit} above the floor (95 % {_interval(row)})"
+        away = f"The gap is {number(row['gap'])} {unit} (95 %: {_interval(row)})"
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
         return f"{name}: {verdict_text(row)}. {away}{mean}."
     if verdict == Verdict.PREDICTS:
@@ -73,7 +74,7 @@ def metric_sentence(row: Row) -> str:
                 f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
     if verdict == Verdict.NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
-    why = _WHY.get(row["verdict_reason"], "too little was compared, or no permutations were asked for")
+    why = _WHY.get(row["verdict_reason"], "too little was compared, or no draws were asked for")
     return f"{name}: {verdict_text(row)}: {why}."
 
 
@@ -149,8 +150,8 @@ def table_row(row: Row) -> Sequence[str]:
     """
     p = row["p_adjusted"]
     return [
-        row["metric"], verdict_text(row), row["unit"], number(row["mean_w1"]), number(row["noise"]),
-        number(row["gap"]), _interval(row), "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        row["metric"], verdict_text(row), row["unit"], number(row["gap"]), _interval(row),
+        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", number(row["mean_w1"]), number(row["noise"]),
         number(row["mean_performance_a"]), number(row["mean_performance_b"]), number(row["overlap_a"], 2),
         number(row["overlap_b"], 2),
     ]  # fmt: skip

@@ -80,7 +80,7 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
         camera: a camera's file, the name of one that comes with simjudge, or a camera.
         a: name of one engine.
         b: name of the other.
-        poses: "path", "random", or a TUM or CSV file, as `simjudge.capture.rendering.render` has it.
+        poses: "path", "random", or a text file of poses, as `simjudge.capture.rendering.render` has it.
         n: number of poses.
         vehicle: file or name of the car that carries the camera; None for art1.
         model: file of a detector that judges both; None for none.

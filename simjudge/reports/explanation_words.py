@@ -26,7 +26,7 @@ def explanation_table(found: Explanation) -> SummaryTable:
     Args:
         found: the explanation.
     """
-    columns = ("cause", "undone by", "share of the gap", "95 %", "W1", "alone", "after the others", "verdict")
+    columns = ("cause", "undone by", "share of the gap", "95 %", "gap", "alone", "after the others", "verdict")
     rows = [
         (cause.words, filter_words(cause), _percent(cause.share), _percents(cause.share), _number(cause.w1),
          _number(cause.alone), _number(cause.after_others), cause.verdict)
@@ -86,7 +86,7 @@ def headline(found: Explanation) -> str:
         sure = found.certainty
         return (
             f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
-            f"(floor {format_number(sure.noise)}, p {format_p(sure.p_value)})."
+            f"({format_number(sure.noise)}, p {format_p(sure.p_value)})."
         )
     told = [cause for cause in found.causes if cause.verdict == EXPLAINS]
     if not told:
@@ -183,12 +183,12 @@ def _how_shared(found: Explanation) -> str:
 def _sharing_words(found: Explanation) -> str:
     if found.sharing == SHAPLEY:
         return (
-            "Shares are Shapley values: by how much undoing a cause lowers the excess W1, averaged over all orders of "
+            "Shares are Shapley values: by how much undoing a cause lowers the gap, averaged over all orders of "
             "undoing. With what is left over they add up to the whole."
         )
     return (
         f"More than {MOST_SHAPLEY} causes matter, so shares are those of a forward order: at each step the cause was "
-        "undone that lowers the excess W1 most. With what is left over they add up to the whole."
+        "undone that lowers the gap most. With what is left over they add up to the whole."
     )
 
 
@@ -202,8 +202,8 @@ def lead(found: Explanation) -> str:
     limit = "above" if found.is_gap else "not above"
     return (
         f"{found.names[1]} predicts {found.names[0]} with a mean W1 of {format_number(found.mean_w1)}; chance alone "
-        f"gives {format_number(sure.noise)}. The excess of {format_number(sure.gap)} "
-        f"({format_number(sure.gap_low)} to {format_number(sure.gap_high)}) is {limit} chance "
+        f"gives {format_number(sure.noise)}. The gap is {format_number(sure.gap)} "
+        f"(95 %: {format_number(sure.gap_low)} to {format_number(sure.gap_high)}), {limit} chance "
         f"(p {format_p(sure.p_value)}, limit {SIGNIFICANCE:g})."
     )
 

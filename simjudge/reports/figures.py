@@ -26,25 +26,33 @@ from simjudge.reports.class_figures import (
 )
 from simjudge.reports.palette import entry_colours, series_colours
 from simjudge.reports.report_figure import ReportFigure, add_axes, axes_size, report_style
-from simjudge.reports.result_charts import SWEEP_PANELS, draw_floors, draw_sweep, draw_w1_vs_overlap
+from simjudge.reports.result_charts import SWEEP_PANELS, draw_gaps, draw_sweep, draw_w1_vs_overlap
 from simjudge.reports.sentences import SetNames
 from simjudge.reports.sweep_lines import sweep_entries, sweep_lines
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 __all__ = [
-    "context_map", "difference_histogram", "performance_distributions", "performance_vs_size", "plot", "sweep_curves",
-    "sweep_panels", "w1_histogram", "w1_vs_floor", "w1_vs_overlap",
+    "context_map",
+    "difference_histogram",
+    "gap_by_class",
+    "performance_distributions",
+    "performance_vs_size",
+    "plot",
+    "sweep_curves",
+    "sweep_panels",
+    "w1_histogram",
+    "w1_vs_overlap",
 ]  # fmt: skip
 
 ROW_HEIGHT = 30.0
-"""Height of a row of W1 against its floor, points."""
-FLOOR_LEGEND_HEIGHT = 54.0
-"""Height below W1 against its floor for its legend, points."""
+"""Height of a row of gaps and W1, points."""
+GAP_LEGEND_HEIGHT = 54.0
+"""Height below gaps and W1 for its legend, points."""
 
 
 def plot(result: Result) -> ReportFigure:
-    """Draw a result at a glance: W1 against its floor and against overlap, the distribution of W1, performances.
+    """Draw a result at a glance: gaps, W1 beside its noise and against overlap, the distribution of W1, performances.
 
     Args:
         result: a saved or a fresh result. For one that holds a sweep alone, this is `sweep_curves`.
@@ -59,14 +67,14 @@ def plot(result: Result) -> ReportFigure:
         return sweep_curves(result)
     names, entries = SetNames.of_result(result), shown_entries(result)
     overall = find_entry(result, OVERALL)
-    upper = max(400.0, FLOOR_LEGEND_HEIGHT + 72.0 + ROW_HEIGHT * len(entries))
+    upper = max(400.0, GAP_LEGEND_HEIGHT + 72.0 + ROW_HEIGHT * len(entries))
     with report_style():
         figure = ReportFigure(1040, upper + 290, f"{names.a} against {names.b} at a glance.")
         title = (64.0, 18.0, 30.0, 42.0)
-        axes = add_axes(figure, (0, 0, 520, upper - FLOOR_LEGEND_HEIGHT), (150.0, 18.0, 30.0, 42.0))
-        axes.set_title("W1 against what chance gives")
-        draw_floors(axes, entries)
-        add_floor_legend(axes)
+        axes = add_axes(figure, (0, 0, 520, upper - GAP_LEGEND_HEIGHT), (150.0, 18.0, 30.0, 42.0))
+        axes.set_title("Gap, and W1 beside its noise")
+        draw_gaps(axes, entries)
+        add_gap_legend(axes)
         axes = add_axes(figure, (520, 0, 520, upper), title)
         axes.set_title("W1 against overlap")
         draw_w1_vs_overlap(axes, _points(entries))
@@ -81,7 +89,7 @@ def plot(result: Result) -> ReportFigure:
     return figure
 
 
-def w1_vs_floor(result: Result) -> ReportFigure:
+def gap_by_class(result: Result) -> ReportFigure:
     """Draw each class's mean W1 with its interval, over what chance alone gives.
 
     Args:
@@ -95,12 +103,12 @@ def w1_vs_floor(result: Result) -> ReportFigure:
     """
     required_contexts(result)
     entries = shown_entries(result)
-    height = FLOOR_LEGEND_HEIGHT + 54.0 + ROW_HEIGHT * len(entries)
+    height = GAP_LEGEND_HEIGHT + 54.0 + ROW_HEIGHT * len(entries)
     with report_style():
         figure = ReportFigure(480, height, "Mean W1 of each class with its 95 % interval, and the W1 by chance.")
-        axes = add_axes(figure, (0, 0, 480, height - FLOOR_LEGEND_HEIGHT), (150.0, 18.0, 12.0, 42.0))
-        draw_floors(axes, entries)
-        add_floor_legend(axes)
+        axes = add_axes(figure, (0, 0, 480, height - GAP_LEGEND_HEIGHT), (150.0, 18.0, 12.0, 42.0))
+        draw_gaps(axes, entries)
+        add_gap_legend(axes)
     return figure
 
 
@@ -196,8 +204,8 @@ def sweep_panels(result: Result) -> list[tuple[str, list[tuple[str, ReportFigure
     return out
 
 
-def add_floor_legend(axes: Axes) -> None:
-    """Name the marks of `draw_floors` once, below the axes: every row draws the same ones.
+def add_gap_legend(axes: Axes) -> None:
+    """Name the marks of `draw_gaps` once, below the axes: every row draws the same ones.
 
     Args:
         axes: with the marks.

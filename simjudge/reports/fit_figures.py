@@ -22,7 +22,7 @@ def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
     rows = [(f"B's own {found.sensor}", found.before), ("starting values", found.start), ("fitted", found.after)]
     height = _ROW * len(rows) + 50.0
     with report_style():
-        words = f"Mean W1 of held-out {found.items} before and after the fit, with floors."
+        words = f"Mean W1 of held-out {found.items} before and after the fit, with the noise."
         figure = ReportFigure(_WIDTH, height, words)
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (150.0, 70.0, 6.0, 46.0))
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
@@ -34,11 +34,11 @@ def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
             colour = LIGHT["a"] if name == "fitted" else LIGHT["band"]
             bars = axes.barh(row, each.mean_w1, 0.5, color=colour, linewidth=0)
             figure.add_tooltips(bars[0], [f"{name}: {format_number(each.mean_w1)}"])
-            floor, high = each.certainty.noise, each.certainty.noise_q95
-            if floor is not None:
-                end = floor if high is None else high
-                axes.plot([floor, end], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)
-                axes.plot([floor, floor], [row - 0.25, row + 0.25], color=LIGHT["ink"], linewidth=LINE_WIDTH)
+            noise, high = each.certainty.noise, each.certainty.noise_q95
+            if noise is not None:
+                end = noise if high is None else high
+                axes.plot([noise, end], [row, row], color=LIGHT["ink"], linewidth=LINE_WIDTH)
+                axes.plot([noise, noise], [row - 0.25, row + 0.25], color=LIGHT["ink"], linewidth=LINE_WIDTH)
             axes.text(1.01, row, format_number(each.mean_w1), transform=axes.get_yaxis_transform(), va="center")
         axes.set_xlim(left=0.0)
     return figure

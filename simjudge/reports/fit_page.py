@@ -224,7 +224,7 @@ def fit_word(found: CameraFit | LidarFit) -> str:
 
 
 def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
-    """Of each sensor: W1 of what was held out, floor and its quantile, p, and W1 of what was fitted."""
+    """Of each sensor: W1 of what was held out, noise and its quantile, p, and W1 of what was fitted."""
     held = zip((f"B's own {found.sensor}", "starting values", "fitted"), (found.before, found.start, found.after),
                found.fitted_w1, strict=True)  # fmt: skip
     return [

@@ -6,13 +6,11 @@ import math
 
 from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.reports.number_format import format_number, format_percent
-from simjudge.reports.sentences import SetNames
+from simjudge.reports.sentences import MORE_UNITS, SMALL_OVERLAP, SetNames, capitalized
 from simjudge.results.saved_result import Result, ResultEntry
 
 MOST_TIMES_MORE = 100.0
 """Beyond so many times more frames, no number is forecast."""
-SMALL_OVERLAP = 0.5
-"""Share of A below which a prediction that holds is still about the smaller part of A."""
 
 
 def next_step(result: Result) -> str:
@@ -39,18 +37,18 @@ def next_step(result: Result) -> str:
         Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
         Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
         Verdict.CANNOT_TELL: _more_frames(result, entry),
-        Verdict.TOO_FEW: _too_few(result, entry),
+        Verdict.TOO_FEW: _too_few(entry),
         Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "
         "neighbours: simjudge cover searches the poses for that in a scene. "
         "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
-        Verdict.NOT_TESTED: "Compare again without --permutations 0 and --bootstrap 0.",
+        Verdict.NOT_TESTED: "Compare again without --draws 0.",
     }[entry.verdict]
 
 
 def times_more_frames(entry: ResultEntry) -> float | None:
-    """Forecast how many times as many frames would tell a gap of the margin from none.
+    """Forecast how many times as many units would tell a gap of the margin from none.
 
-    Intervals and the smallest gap that is shown shrink with the square root of the number of independent frames. The
+    Intervals and the smallest gap that is shown shrink with the square root of the number of independent units. The
     larger of both must come down to the margin: the gap that would have been shown in 80 of 100 cases, and the upper
     end of the interval.
 
@@ -77,7 +75,7 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
     counts = [_round_up(factor * count) for count in (entry.numbers.units_a, entry.numbers.units_b)]
     times = f"{factor:.1f}" if factor < 3 else f"{factor:.0f}"
     return (
-        f"About {times} times as many independent frames ({counts[0]:,} of A and {counts[1]:,} of B) would tell "
+        f"About {times} times as many independent units ({counts[0]:,} of A and {counts[1]:,} of B) would tell "
         f"whether the difference reaches {m}.{pairs}"
     )
 
@@ -93,8 +91,7 @@ def _largest_gap(result: Result) -> str:
     if len(result.classes) < 2 or not gaps:
         return ""
     largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
-    excess = format_number(largest.numbers.gap)
-    return f"Begin with class {largest.label}, whose W1 is {excess} above its floor. "
+    return f"Begin with class {largest.label}, whose gap is {format_number(largest.numbers.gap)}. "
 
 
 def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
@@ -107,20 +104,11 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
     )
 
 
-def _too_few(result: Result, entry: ResultEntry) -> str:
+def _too_few(entry: ResultEntry) -> str:
     reason = entry.numbers.verdict_reason
     if reason == Reason.NEVER_PREDICTED:
         return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
-    if reason == Reason.FEW_PERMUTATIONS:
-        return "Compare again with more --permutations, or a live run with a longer certainty_time."
-    if reason == Reason.SHORT_RECORDING:
-        return f"Record for longer{_frames_needed(result)}. Where frames are independent after all, give --block 0."
-    return f"Record more frames: {FEWEST_UNITS} independent ones of each set are the least, and 50 are a good start."
-
-
-def _frames_needed(result: Result) -> str:
-    """How many frames would do, for the recordings that are too short."""
-    inputs = result.header.get("inputs") or {}
-    needed = {which: (inputs.get(which) or {}).get("frames_needed") for which in ("a", "b")}
-    said = [f"about {_round_up(count):,} frames of {which.upper()}" for which, count in needed.items() if count]
-    return f": {' and '.join(said)} would do" if said else ""
+    if reason == Reason.FEW_DRAWS:
+        return "Compare again with more --draws, or a live run with a longer certainty_time."
+    least = f"{FEWEST_UNITS} independent units of each set are the least, and 50 are a good start"
+    return f"Record more: {least}. {capitalized(MORE_UNITS)}."

@@ -82,7 +82,7 @@ def format_p(value: float | None) -> str:
 
 
 def format_interval(entry: ResultEntry) -> str:
-    """Write the 95 % interval of the excess.
+    """Write the 95 % interval of the gap.
 
     Args:
         entry: a class, or all classes together.
@@ -94,16 +94,15 @@ def format_interval(entry: ResultEntry) -> str:
     return "" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
 
 
-def interval_on_w1(entry: ResultEntry) -> tuple[float, float] | None:
-    """Where the interval of the excess lies along an axis of W1: from the floor on.
+def format_gap(entry: ResultEntry) -> str:
+    """Write the gap with its interval.
 
     Args:
         entry: a class, or all classes together.
 
     Returns:
-        Its ends, not below 0; None where there is no interval.
+        Such as "0.101 (95 %: 0.081 to 0.130)"; a dash where there is no gap.
     """
-    floor, low, high = (entry.numbers.number(f) for f in ("noise", "gap_low", "gap_high"))
-    if floor is None or low is None or high is None:
-        return None
-    return max(0.0, floor + low), floor + high
+    interval = format_interval(entry)
+    spread = f" (95{NO_BREAK_SPACE}%: {interval})" if interval else ""
+    return f"{format_number(entry.numbers.gap)}{spread}"

@@ -18,7 +18,8 @@ _START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id"
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
     "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "noise", "noise_q95",
-    "gap", "gap_low", "gap_high", "detectable_gap", "permutations", "bootstrap", "units_a", "units_b",
+    "adjusted_w1", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap", "draws", "drawn_share",
+    "units_a", "units_b",
     "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff",
     "overlap_a", "overlap_b", "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b",
     "mean_performance_a", "mean_performance_b",
@@ -55,22 +56,25 @@ class TableCell:
 GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     ("Verdict", (
         NumberRow("verdict", "a gap where the corrected p ≤ 0.05, by its size", ("verdict",), "verdict"),
-        NumberRow("p", "share of permutations with a W1 at least as large", ("p_value",), "p"),
-        NumberRow("p, corrected", "as one of several classes (Holm), not below that of all together", ("p_adjusted",),
-            "p"),
-        NumberRow("frames A, B", "independent ones that hold the class", ("units_a", "units_b"), "count", "{}, {}"),
-        NumberRow("permutations, draws", "on which floor and p, and the interval rest", ("permutations", "bootstrap"),
-            "count", "{}, {}"),
-    )),
-    ("W1, distance of the performance distributions in like contexts", (
-        NumberRow("mean W1", "mean over the compared contexts of A", ("mean_w1",)),
-        NumberRow("floor", "mean W1 to expect if A and B did not differ", ("noise",)),
-        NumberRow("floor, 95 % quantile", "what chance stays below 19 times of 20", ("noise_q95",)),
-        NumberRow("excess", "mean W1 less the floor", ("gap",)),
-        NumberRow("95 % interval", "of the excess: the W1 that endless samples would show",
-            ("gap_low", "gap_high"), pattern="{} to {}"),
+        NumberRow("gap", "mean over contexts of W1 between the populations, as endless frames would show it", ("gap",)),
+        NumberRow("95 % interval", "of the gap", ("gap_low", "gap_high"), pattern="{} to {}"),
+        NumberRow("where the gap sits", "so large a gap in this share of the contexts makes the mean",
+            ("gap_size", "gap_share"), "share", "{} in {}"),
+        NumberRow("p", "share of draws without a difference that have a W1 at least as large", ("p_value",), "p"),
+        NumberRow("p, corrected", "as one of several classes (Romano and Wolf), not below that of all together",
+            ("p_adjusted",), "p"),
         NumberRow("shown in 80 %", "the gap that these sizes would have shown in about 80 of 100 cases",
             ("detectable_gap",)),
+        NumberRow("units A, B", "drawn independently, that hold the class", ("units_a", "units_b"), "count", "{}, {}"),
+        NumberRow("draws", "on which noise, p and interval rest; and the share of the contexts that carries them",
+            ("draws", "drawn_share"), "share", "{} ({})"),
+    )),
+    ("W1, distance of the performance distributions in like contexts", (
+        NumberRow("mean W1", "Algorithm 1: mean over the compared contexts of A", ("mean_w1",)),
+        NumberRow("adjusted W1", "of performance adjusted to like objects; noise, gap, p and verdict are of it",
+            ("adjusted_w1",)),
+        NumberRow("noise", "mean W1 of sets of these sizes that do not differ", ("noise",)),
+        NumberRow("noise, 95 % quantile", "what chance stays below 19 times of 20", ("noise_q95",)),
         NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
         NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
         NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
@@ -102,7 +106,7 @@ GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
     )),
 )  # fmt: skip
 
-_MAIN = ("verdict", "p", "mean W1", "floor", "excess", "95 % interval", "O_A", "O_B", "performance A, B")
+_MAIN = ("verdict", "gap", "95 % interval", "p", "mean W1", "noise", "O_A", "O_B", "performance A, B")
 SIDE_BY_SIDE = tuple(row for _, rows in GROUPS for row in rows if row.label in _MAIN)
 """The rows that become columns where several results stand side by side."""
 
@@ -197,8 +201,9 @@ def _text(value: Any, field: str, kind: str) -> str:
         return format_p(value)
     if field == "pointwise_pairs":
         return format_count(value)
-    if kind == "share" and field.startswith("overlap"):
+    if kind == "share" and (field.startswith("overlap") or field.endswith("_share")):
         return format_percent(value)
     if kind == "batch":
         return format_number(value, 1)
-    return format_count(value) if kind in ("count", "share") else format_number(value)
+    counted = kind in ("count", "share") and field != "gap_size"
+    return format_count(value) if counted else format_number(value)

@@ -145,7 +145,7 @@ class _RecordingReader:
 
     def read_camera(self, image_topic: str | None) -> None:
         """The pictures and their labels."""
-        cameras = list(camera_topics(self._types).values())
+        cameras = list(camera_topics(self._types, self.recording.counts).values())
         if image_topic is None and not cameras:
             return
         if image_topic is None and len(cameras) > 1:

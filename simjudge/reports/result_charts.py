@@ -1,4 +1,4 @@
-"""Charts of whole results, drawn on given axes: W1 against its floor, W1 against overlap, sweeps."""
+"""Charts of whole results, drawn on given axes: gap and W1 by class, W1 against overlap, sweeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from simjudge.reports.chart_data import OverlapPoint, round_up
 from simjudge.reports.class_charts import DASHED, set_axes
-from simjudge.reports.number_format import format_number, format_short, interval_on_w1
+from simjudge.reports.number_format import format_number, format_short
 from simjudge.reports.palette import LIGHT, VERDICT_COLOURS
 from simjudge.reports.point_labels import Rectangle, place_labels
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
@@ -34,49 +34,52 @@ _CORNERS = (
 """Right or left, top or bottom, what the corner of W1 against overlap means."""
 
 
-def draw_floors(axes: Axes, entries: Sequence[ResultEntry]) -> None:
-    """Draw each entry's mean W1 with its interval, over what chance alone gives.
+def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
+    """Draw each entry's gap with its interval and the margin; and below it W1 over what chance alone gives.
 
     Args:
         axes: where to draw; the first entry comes on top.
         entries: the entries. One whose W1 is undefined is written so.
     """
-    set_axes(axes, (0.0, w1_axis_end(entries)), (len(entries) - 0.5, -0.5), "mean W1", "")
+    set_axes(axes, (0.0, w1_axis_end(entries)), (len(entries) - 0.5, -0.5), "gap, and mean W1", "")
     axes.set_yticks(range(len(entries)), [plain_text(e.label, 24) for e in entries])
     axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
     axes.grid(visible=False, axis="y")
     for row, entry in enumerate(entries):
-        colour = LIGHT[VERDICT_COLOURS[entry.verdict]]
-        floor, quantile, w1 = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
-        interval = interval_on_w1(entry)
-        if quantile is not None:
+        colour, numbers = LIGHT[VERDICT_COLOURS[entry.verdict]], entry.numbers
+        upper, lower = row - 0.17, row + 0.2
+        if numbers.noise_q95 is not None:
             label = "W1 by chance, up to its 95 % quantile"
-            axes.barh(row, quantile, 0.55, color=LIGHT["band"], alpha=0.6, linewidth=0, label=label)
-        if floor is not None:
-            axes.plot([floor, floor], [row - 0.36, row + 0.36], color=LIGHT["floor"], label="floor: mean W1 by chance")
-            label = "floor and margin"
-            at = [floor + entry.margin] * 2
-            axes.plot(at, [row - 0.36, row + 0.36], color=LIGHT["soft"], linestyle=DASHED, label=label)
-        if interval is not None:
-            label = "mean W1, and the 95 % interval of its excess over the floor"
-            axes.plot(interval, [row, row], color=colour, linewidth=3, alpha=0.55, label=label)
-        if w1 is None:
+            axes.barh(lower, numbers.noise_q95, 0.28, color=LIGHT["band"], alpha=0.6, linewidth=0, label=label)
+        if numbers.noise is not None:
+            ends = [lower - 0.16, lower + 0.16]
+            axes.plot([numbers.noise] * 2, ends, color=LIGHT["floor"], label="noise: mean W1 by chance")
+        if numbers.gap is not None:
+            ends = [upper - 0.18, upper + 0.18]
+            axes.plot([entry.margin] * 2, ends, color=LIGHT["soft"], linestyle=DASHED, label="margin")
+            _dots(axes, [numbers.gap], [upper], POINT_AREA, colour, [entry_tooltip(entry, entry.label)])
+        if numbers.gap_low is not None and numbers.gap_high is not None:
+            label = "gap and its 95 % interval"
+            interval = [numbers.gap_low, numbers.gap_high]
+            axes.plot(interval, [upper, upper], color=colour, linewidth=3, alpha=0.55, label=label)
+        if numbers.tested_w1 is None:
             axes.text(0.01, row, "undefined", color=LIGHT["soft"], va="center", transform=axes.get_yaxis_transform())
         else:
-            _dots(axes, [w1], [row], POINT_AREA, colour, [entry_tooltip(entry, entry.label)])
+            ring = {"facecolors": LIGHT["panel"], "edgecolors": LIGHT["ink"], "linewidths": 1.2, "zorder": 3}
+            rings = axes.scatter([numbers.tested_w1], [lower], SMALL_POINT_AREA, label="mean W1", **ring)
+            if isinstance(axes.figure, ReportFigure):
+                axes.figure.add_tooltips(rings, [entry_tooltip(entry, entry.label)])
 
 
 def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
-    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with intervals and floors.
+    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with the noise.
 
     Args:
         axes: where to draw.
         points: what to draw. Points whose W1 is undefined are left out.
     """
     drawn = [p for p in points if p.entry.numbers.mean_w1 is not None]
-    ends = (interval_on_w1(p.entry) or (0.0, 0.0) for p in drawn)
-    tops = [max(p.entry.numbers.mean_w1 or 0, high) for p, (_, high) in zip(drawn, ends, strict=True)]
-    highest = max(tops, default=0)
+    highest = max((p.entry.numbers.mean_w1 or 0.0 for p in drawn), default=0.0)
     top = 0.5 if highest <= 0.47 else 1.0
     limits = (-CORNER_STRIP * top, (1 + CORNER_STRIP) * top)
     set_axes(axes, (0, 1), limits, "overlap O_A: share of A's contexts that B shows", "mean W1", x_percent=True)
@@ -98,18 +101,15 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
 
 def _draw_point(axes: Axes, point: OverlapPoint) -> None:
     entry, x, colour = point.entry, point.entry.numbers.overlap_a or 0.0, LIGHT[point.colour]
-    floor, interval = entry.numbers.noise, interval_on_w1(entry)
-    if interval is not None and not point.small:
-        axes.plot([x, x], interval, color=colour, alpha=0.6)
-    if floor is not None and not point.small:
-        half = 7.0 / axes_size(axes)[0]
-        axes.plot([x - half, x + half], [floor, floor], color=LIGHT["floor"])
+    noise, half = entry.numbers.noise, 7.0 / axes_size(axes)[0]
+    if noise is not None and not point.small:
+        axes.plot([x - half, x + half], [noise, noise], color=LIGHT["floor"])
     area = SMALL_POINT_AREA if point.small else POINT_AREA
     _dots(axes, [x], [entry.numbers.mean_w1 or 0.0], area, colour, [entry_tooltip(entry, point.label)])
 
 
 def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[OverlapPoint]) -> None:
-    """Write names beside points, clear of all points and intervals, with a hair line to the point."""
+    """Write names beside points, clear of all points, with a hair line to the point."""
     width, height = axes_size(axes)
     low, high = axes.get_ylim()
     scale = height / (high - low)
@@ -124,9 +124,6 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
         x, y = at(point, point.entry.numbers.mean_w1 or 0.0)
         radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
         marks.append((x - radius, y - radius, x + radius, y + radius))
-        interval = interval_on_w1(point.entry)
-        if interval is not None and not point.small:
-            marks.append((x - 1, at(point, interval[0])[1], x + 1, at(point, interval[1])[1]))
     room = (6.0, -low * scale, width, (high / (1 + CORNER_STRIP) - low) * scale - 8)
     places = place_labels(spots, [CHARACTER_WIDTH * len(label) for label in labels], marks, room)
     for point, label, place in zip(named, labels, places, strict=True):
@@ -210,9 +207,9 @@ def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str
 
 def _sweep_tooltip(entry: ResultEntry, field: str, value: float) -> str:
     if field == "mean_w1":
-        floor = entry.numbers.noise
+        noise = entry.numbers.noise
         return f"mean W1 {format_number(value)}" + (
-            f", floor {format_number(floor)}" if floor is not None else ", no floor computed"
+            f", noise {format_number(noise)}" if noise is not None else ", no noise computed"
         )
     return f"{field} {format_number(value)}"
 

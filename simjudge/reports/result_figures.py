@@ -15,7 +15,7 @@ from simjudge.reports.class_figures import (
     performance_vs_size,
     w1_histogram,
 )
-from simjudge.reports.figures import plot, shown_entries, sweep_curves, w1_vs_floor, w1_vs_overlap
+from simjudge.reports.figures import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap
 from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.report_figure import ReportFigure
 from simjudge.results.context_table import OVERALL
@@ -98,6 +98,6 @@ def file_name(text: str) -> str:
 
 _WHOLE: dict[str, Callable[[Result], ReportFigure]] = {
     "overview": plot,
-    "w1_vs_floor": w1_vs_floor,
+    "gap_by_class": gap_by_class,
     "w1_vs_overlap": w1_vs_overlap,
 }

@@ -18,16 +18,16 @@ from simjudge.results.verdict_words import verdict_words
 WIDEST = 10_000
 """Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number."""
 _COMPARISON_COLUMNS = (
-    "class", "n A / B", "W1", "floor", "excess", "95 %", "p", "p corr.", "verdict", "overlap A / B", "perf. A / B",
+    "class", "n A / B", "gap", "95 %", "p", "p corr.", "verdict", "W1", "noise", "overlap A / B", "perf. A / B",
     "mAP50 A / B",
 )  # fmt: skip
 _SWEEP_COLUMNS = (
-    "patch", "theta", "compared", "W1", "floor", "excess", "95 %", "p", "verdict", "overlap A / B", "batch A / B",
+    "patch", "theta", "compared", "gap", "95 %", "p", "verdict", "W1", "noise", "overlap A / B", "batch A / B",
 )  # fmt: skip
 
 
 def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
-    """One line a class: W1, what it would be by chance, how much of each set the other one shows.
+    """One line a class: the gap, W1 beside its noise, how much of each set the other one shows.
 
     Args:
         content: "by_class", "overall" and "class_names" of a result.json (docs/results.md).
@@ -88,10 +88,10 @@ def _comparison_row(label: str, entry: EntryNumbers) -> Sequence[str]:
     return (
         label,
         f"{entry.n_a} / {entry.n_b}",
-        _number(entry.mean_w1),
-        *_certainty(entry),
+        *_gap(entry),
         _number(entry.p_adjusted),
         _verdict(entry),
+        *_w1(entry),
         _both(entry, "overlap", 2),
         _both(entry, "mean_performance", 3),
         _both(entry, "map50", 3),
@@ -104,9 +104,9 @@ def _sweep_row(point: Mapping[str, Any]) -> Sequence[str]:
         "x".join(str(side) for side in point["patch"]),
         f"{point['theta']:g}",
         str(entry.compared),
-        _number(entry.mean_w1),
-        *_certainty(entry),
+        *_gap(entry),
         _verdict(entry),
+        *_w1(entry),
         _both(entry, "overlap", 2),
         _both(entry, "mean_batch", 1),
     )
@@ -116,10 +116,15 @@ def _verdict(entry: EntryNumbers) -> str:
     return verdict_words(entry.verdict, entry.margin)
 
 
-def _certainty(entry: EntryNumbers) -> Sequence[str]:
+def _gap(entry: EntryNumbers) -> Sequence[str]:
     low, high = entry.gap_low, entry.gap_high
     spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
-    return _number(entry.noise), _number(entry.gap), spread, _number(entry.p_value)
+    return _number(entry.gap), spread, _number(entry.p_value)
+
+
+def _w1(entry: EntryNumbers) -> Sequence[str]:
+    adjusted = "" if entry.adjusted_w1 is None else f" (adjusted {entry.adjusted_w1:.3f})"
+    return f"{_number(entry.mean_w1)}{adjusted}", _number(entry.noise)
 
 
 def _number(value: float | None, digits: int = 3) -> str:

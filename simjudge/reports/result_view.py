@@ -12,6 +12,7 @@ from markupsafe import Markup
 from simjudge.context.patch_size import small_patch_note
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
+from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
 from simjudge.reports.figures import w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
@@ -73,12 +74,13 @@ class ResultView:
         verdicts, axis: the rows of the verdict table, and their axis.
         overlap: W1 against overlap.
         next_step: what to do after the verdict.
+        balance: how unlike the objects of like contexts are; empty where they are alike.
         patch_note: that the patch is smaller than the objects; empty where it is not.
         facts: what the numbers of all classes together mean.
         sections: class by class.
         unsectioned: how many classes have no section.
         uncharted: how many sections have no charts.
-        is_sorted: whether classes are ordered by how far their W1 lies above the floor.
+        is_sorted: whether classes are ordered by their gap.
         maps: whether each class has context maps.
         gallery: the cards.
         breakdowns: the contexts by distance, truncation and occlusion, and the confusion of classes.
@@ -94,6 +96,7 @@ class ResultView:
     axis: Markup
     overlap: Markup
     next_step: str
+    balance: str
     patch_note: str
     facts: list[str]
     sections: list[Section]
@@ -154,6 +157,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         axis=verdict_axis(end),
         overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
         next_step=next_step(result),
+        balance=balance_sentence(result),
         patch_note=_patch_note(result, names),
         facts=_facts(result, names),
         sections=sections(result, sectioned, gallery, verdicts, charts),
@@ -221,12 +225,26 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         ("detector", "detector"), ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
     ]  # fmt: skip
     out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
+    out.append(("units", [_units(side) for side in sides]))
     model = inputs.get("model")
     if model:
         content = model.get("sha256")
         text = f"{model.get('path')} ({_input(content, 'sha256')})" if content else str(model.get("path"))
         out.append(("model", [text, text]))
     return [row for row in out if any(v != DASH for v in row[1])]
+
+
+def _units(side: Mapping[str, Any]) -> str:
+    """What chance draws of a set, in a few words."""
+    count, kind = side.get("units"), side.get("unit_kind")
+    if count is None or kind is None:
+        return DASH
+    passes = f", {side['passes']} passes each" if kind == "things" and (side.get("passes") or 1) > 1 else ""
+    seconds, frames = side.get("block_seconds"), side.get("block_frames") or 1
+    length = f" of {frames:,} frames" + ("" if seconds is None else f" ({seconds:.3g} s)")
+    blocks = side.get("time_blocks") or 0
+    beside = f", and {blocks:,} blocks of time{length} beside them" if blocks else ""
+    return f"{count:,} {kind}{length if kind == 'blocks' else ''}{passes}{beside}"
 
 
 def _input(value: Any, key: str) -> str:

@@ -29,8 +29,8 @@ from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
 SORTED_BY_ID = 12
-"""Up to how many classes are listed by class id; more are listed by how far their W1 lies above the floor."""
-_ORDERS = {"excess": "gap", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
+"""Up to how many classes are listed by class id; more are listed by their gap."""
+_ORDERS = {"gap": "gap", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
 """Name of an order of the verdicts to the field that it is by."""
 OPEN_SECTIONS = 8
 """How many sections after the first are unfolded when the page opens."""
@@ -47,11 +47,11 @@ class ClassVerdict:
         headline: the verdict as words.
         meaning: what it means.
         evidence: the numbers that it rests on; empty where nothing was compared.
-        size: how large the difference is, and for how much of A; empty without a floor.
+        size: how large the difference is, and for how much of A; empty without a gap.
         numbers: its numbers on a line.
-        row: mean W1 and its interval over what chance gives.
+        row: the gap with its interval, and W1 over what chance gives.
         strong: whether it is the verdict on all classes together.
-        order: what the page can order verdicts by: name, excess, w1, p, overlap; empty text where undefined.
+        order: what the page can order verdicts by: name, gap, w1, p, overlap; empty text where undefined.
     """
 
     result: str
@@ -127,17 +127,17 @@ def ordered_entries(result: Result) -> list[ResultEntry]:
         result: the result.
 
     Returns:
-        All classes together, then class by class: by id where they are few, else by how far their W1 lies above the
-        floor. A single class is not shown a second time as all classes together.
+        All classes together, then class by class: by id where they are few, else by their gap. A single class
+        is not shown a second time as all classes together.
     """
     entries = list(result.classes if len(result.classes) == 1 else result.entries)
     if len(result.classes) > SORTED_BY_ID:
-        entries.sort(key=lambda e: (e.key != OVERALL, -_excess(e)))
+        entries.sort(key=lambda e: (e.key != OVERALL, -_gap(e)))
     return entries
 
 
-def _excess(entry: ResultEntry) -> float:
-    """How far an entry's W1 stands above its floor; above 0 without a floor; entries without a W1 are last."""
+def _gap(entry: ResultEntry) -> float:
+    """The gap of an entry; its W1 without a gap; entries without a W1 are last."""
     known = (entry.numbers.number(f) for f in ("gap", "mean_w1"))
     return next((v for v in known if v is not None), -1e9)
 
@@ -148,7 +148,7 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
     Args:
         entry: a class, or all classes together.
         result: the result it is of.
-        axis_end: where the axis of W1 ends (`w1_axis_end`).
+        axis_end: where the axis ends (`w1_axis_end`).
 
     Returns:
         The verdict.

@@ -9,7 +9,7 @@ from typing import Any
 from simjudge.context.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
 from simjudge.reports.number_format import (
     NO_BREAK_SPACE,
-    format_interval,
+    format_gap,
     format_number,
     format_p,
     format_percent,
@@ -18,11 +18,17 @@ from simjudge.results.saved_result import Result, ResultEntry
 
 NO_GAP = "no gap estimate; compare again"
 """What is said of a result that an earlier version saved."""
-_INTERVAL = ("gap_low", "gap_high", "detectable_gap")
-_FLOOR = ("noise", "noise_q95", "gap", "p_value", "p_adjusted")
+SMALL_OVERLAP = 0.5
+"""Share of A below which a verdict says over how much of A it is: over the smaller part."""
+EVERYWHERE = 0.8
+"""Share of the contexts from which a gap is not said to sit in a part of them."""
+_DRAWN = (
+    "noise", "noise_q95", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap", "p_value",
+    "p_adjusted", "drawn_share",
+)  # fmt: skip
 _NEED_OVERLAP = (
     "mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "w1_quantiles", "mean_abs_mean_diff",
-    "mean_batch_a", "mean_batch_b", *_INTERVAL, *_FLOOR,
+    "mean_batch_a", "mean_batch_b", "adjusted_w1", *_DRAWN,
 )  # fmt: skip
 
 
@@ -73,9 +79,16 @@ def headline(entry: ResultEntry) -> str:
         entry: a class, or all classes together.
 
     Returns:
-        Such as "Predicts within 0.05".
+        Such as "Predicts within 0.05"; over little overlap "Predicts within 0.05, over 4 % of A".
     """
-    return capitalized(entry.verdict_words)
+    words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
+    return f"{words}, over {format_percent(share)} of A" if share is not None and _is_partial(entry) else words
+
+
+def _is_partial(entry: ResultEntry) -> bool:
+    """Whether the verdict is over the smaller part of A."""
+    share = entry.numbers.overlap_a
+    return share is not None and share < SMALL_OVERLAP and entry.verdict in (*GAPS, Verdict.PREDICTS)
 
 
 def capitalized(text: str) -> str:
@@ -114,7 +127,7 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         f"within {m}.",
         Verdict.CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would "
         "tell.",
-        Verdict.NOT_TESTED: _not_tested(entry),
+        Verdict.NOT_TESTED: _not_tested(),
     }[entry.verdict]
     return f"{said} {_too_weak(entry)}".rstrip()
 
@@ -151,52 +164,90 @@ def evidence(entry: ResultEntry) -> str:
         entry: a class, or all classes together.
 
     Returns:
-        A sentence or two; empty where nothing was compared.
+        A few sentences; empty where nothing was compared.
     """
-    w1, floor, p = (entry.numbers.number(f) for f in ("mean_w1", "noise", "p_value"))
+    numbers = entry.numbers
+    w1, noise, p = numbers.mean_w1, numbers.noise, numbers.p_value
     if w1 is None:
         return ""
-    if entry.numbers.lacks_gap:
+    if numbers.lacks_gap:
         return f"Mean W1 is {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}; {NO_GAP}."
-    if floor is None or p is None:
+    if noise is None or p is None:
         return f"Mean W1 is {format_number(w1)}."
-    spread = f" (95 % interval {format_interval(entry)})" if format_interval(entry) else ""
-    excess = entry.numbers.gap
-    where = _from_floor(w1 - floor if excess is None else excess)
-    permutations = entry.numbers.permutations
-    smallest = permutations > 0 and p <= 1.0000001 / (1 + permutations)
-    p_text = f"p = {format_p(p)}" + (f", the smallest that {permutations} permutations can show" if smallest else "")
-    return (
-        f"Mean W1 {format_number(w1)} is {where} the floor of {format_number(floor)} to expect if the sets did not "
-        f"differ{spread}; {p_text}{corrected_p(entry)}.{_detectable(entry)}"
+    smallest = numbers.draws > 0 and p <= 1.0000001 / (1 + numbers.draws)
+    p_text = f"p = {format_p(p)}" + (f", the smallest that {numbers.draws:,} draws can show" if smallest else "")
+    return " ".join(
+        part
+        for part in (
+            f"The gap is {format_gap(entry)}{_concentrated(entry)}; {p_text}{corrected_p(entry)}.",
+            _w1_beside_noise(entry),
+            _detectable(entry),
+            drawn_part(entry),
+        )
+        if part
     )
+
+
+def _concentrated(entry: ResultEntry) -> str:
+    """Where the gap sits, if in a part of the contexts."""
+    share, size = entry.numbers.gap_share, entry.numbers.gap_size
+    if share is None or size is None or share >= EVERYWHERE or entry.verdict not in GAPS:
+        return ""
+    return f", about {format_number(size, 2)} in {format_percent(share)} of the contexts"
+
+
+def _w1_beside_noise(entry: ResultEntry) -> str:
+    numbers = entry.numbers
+    noise = f"sets of these sizes that do not differ have {format_number(numbers.noise)} (noise)"
+    if numbers.adjusted_w1 is None:
+        return f"Mean W1 is {format_number(numbers.mean_w1)}; {noise}."
+    return (
+        f"Mean W1 is {format_number(numbers.mean_w1)}, and {format_number(numbers.adjusted_w1)} adjusted to like "
+        f"objects; {noise}. Gap, p and verdict are of the adjusted one."
+    )
+
+
+def drawn_part(entry: ResultEntry) -> str:
+    """Write which part of the contexts carries the draws.
+
+    Args:
+        entry: a class, or all classes together.
+
+    Returns:
+        A sentence; empty where all contexts do.
+    """
+    share = entry.numbers.drawn_share
+    if share is None or share >= 1:
+        return ""
+    return f"A drawn {format_percent(share)} of the contexts carries the draws; the interval holds what that adds."
 
 
 def _detectable(entry: ResultEntry) -> str:
     shown = entry.numbers.detectable_gap
     if shown is None or entry.verdict == Verdict.TOO_FEW:
         return ""
-    return f" Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
+    return f"Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
+
+
+MORE_UNITS = "new places and things would help, more passes of the same would not"
+"""What helps where units are few."""
 
 
 def _too_few(entry: ResultEntry, names: SetNames) -> str:
-    frames = f"{entry.numbers.units_a:,} independent frames of {names.a} and {entry.numbers.units_b:,} of {names.b}"
+    units = f"{entry.numbers.units_a:,} independent units of {names.a} and {entry.numbers.units_b:,} of {names.b}"
     return {
         Reason.NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all "
         "performance is 0.",
-        Reason.FEW_UNITS: f"only {frames} hold this class; {FEWEST_UNITS} of each are needed at least.",
-        Reason.SHORT_RECORDING: "a recording is too short. Its frames resemble their neighbours for so long that "
-        f"{frames} are too few to tell a difference from chance.",
-        Reason.FEW_RELABELLINGS: f"{frames} hold this class: at these sizes even the largest difference could be "
-        "chance.",
-        Reason.FEW_PERMUTATIONS: f"{entry.numbers.permutations:,} permutations are too few for so many classes: even "
-        f"the largest difference could not reach p ≤ {SIGNIFICANCE}.",
-    }[entry.numbers.verdict_reason]
+        Reason.FEW_UNITS: f"only {units} were compared, and {FEWEST_UNITS} of each are needed at least: {MORE_UNITS}.",
+        Reason.UNEVEN_UNITS: f"of {units} a few hold nearly all objects, so that even the largest difference could be "
+        f"chance: {MORE_UNITS}.",
+        Reason.FEW_DRAWS: f"{entry.numbers.draws:,} draws are too few: even the largest difference could not reach "
+        f"p ≤ {SIGNIFICANCE}.",
+    }.get(entry.numbers.verdict_reason, "there is too little to tell a difference from chance.")
 
 
-def _not_tested(entry: ResultEntry) -> str:
-    lacking = "permutations" if not entry.numbers.permutations else "bootstrap draws"
-    return f"no {lacking} were run: W1 alone does not tell whether there is a gap, nor how large it is."
+def _not_tested() -> str:
+    return "nothing was drawn: W1 alone does not tell whether there is a gap, nor how large it is."
 
 
 def corrected_p(entry: ResultEntry) -> str:
@@ -214,25 +265,19 @@ def corrected_p(entry: ResultEntry) -> str:
     return f" ({format_p(adjusted)} as one of several classes)"
 
 
-def _from_floor(excess: float) -> str:
-    if float(f"{excess:.3f}") == 0:
-        return "at"
-    return f"{format_number(abs(excess))} {'above' if excess > 0 else 'below'}"
-
-
 def effect_size(entry: ResultEntry) -> str:
-    """Write how large the difference is, and for how much of A this holds.
+    """Write how large the gap is, and over how much of A.
 
     Args:
         entry: a class, or all classes together.
 
     Returns:
-        Words to stand under the headline of the verdict; empty without a floor.
+        Words to stand under the headline of the verdict; empty without a gap.
     """
-    w1, floor = entry.numbers.mean_w1, entry.numbers.noise
-    if w1 is None or floor is None:
+    if entry.numbers.gap is None:
         return ""
-    return f"W1 {_from_floor(w1 - floor)} the floor, over {format_percent(entry.numbers.overlap_a)} of A"
+    over = "" if _is_partial(entry) else f", over {format_percent(entry.numbers.overlap_a)} of A"
+    return f"gap {format_gap(entry)}{over}"
 
 
 def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
@@ -243,22 +288,21 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
         names: what the sets are called.
 
     Returns:
-        Mean W1, interval, floor, p and both overlaps on a line.
+        Gap, interval, p, mean W1, noise and both overlaps on a line.
     """
-    w1, floor, p = (entry.numbers.number(f) for f in ("mean_w1", "noise", "p_value"))
-    parts = (f"O_A {format_percent(entry.numbers.overlap_a)}", f"O_B {format_percent(entry.numbers.overlap_b)}")
+    numbers = entry.numbers
+    parts = (f"O_A {format_percent(numbers.overlap_a)}", f"O_B {format_percent(numbers.overlap_b)}")
     shares = ", ".join(part.replace(" ", NO_BREAK_SPACE) for part in parts)
-    if w1 is None:
+    if numbers.mean_w1 is None:
         return verdict_sentence(entry, names)
-    spread = f" ({format_interval(entry)})" if format_interval(entry) else ""
-    if entry.numbers.lacks_gap:
-        return f"mean W1 {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}, {NO_GAP}; {shares}"
-    if floor is None or p is None:
-        return f"mean W1 {format_number(w1)}, no floor and no p: permutations were 0; {shares}"
-    side = "above" if w1 >= floor else "below"
-    beside = f"floor {format_number(floor)}, {side} it {format_number(abs(w1 - floor))}{spread}"
-    p_text = f"p{NO_BREAK_SPACE}={NO_BREAK_SPACE}{format_p(p)}{corrected_p(entry)}"
-    return f"mean W1 {format_number(w1)}, {beside}, {p_text}; {shares}"
+    w1 = f"mean W1 {format_number(numbers.mean_w1)}"
+    p = f"p{NO_BREAK_SPACE}={NO_BREAK_SPACE}{format_p(numbers.p_value)}{corrected_p(entry)}"
+    if numbers.lacks_gap:
+        return f"{w1}, {p}, {NO_GAP}; {shares}"
+    if numbers.noise is None or numbers.p_value is None:
+        return f"{w1}, no noise and no p: draws were 0; {shares}"
+    adjusted = "" if numbers.adjusted_w1 is None else f", adjusted {format_number(numbers.adjusted_w1)}"
+    return f"gap {format_gap(entry)}, {p}; {w1}{adjusted}, noise {format_number(numbers.noise)}; {shares}"
 
 
 def correction_sentence(entries: Sequence[ResultEntry]) -> str:
@@ -275,8 +319,8 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
         return ""
     found = sum(e.verdict in GAPS for e in tested)
     return (
-        f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Holm), and a "
-        f"class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
+        f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Romano and "
+        f"Wolf), and a class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
     )
 
 
@@ -293,7 +337,7 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
     """
     if field.startswith("pointwise") and not parameters.get("paired"):
         return "the sets were not compared as pairs"
-    if entry.numbers.lacks_gap and field in (*_INTERVAL, *_FLOOR):
+    if entry.numbers.lacks_gap and field in _DRAWN:
         return NO_GAP
     if field == "pointwise_mean_difference":
         return "no object is in both sets of a pair"
@@ -302,9 +346,9 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, An
         return "nothing was compared: " + _why_nothing(entry)
     reasons = (
         (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
-        (field in _INTERVAL and not parameters.get("bootstrap"), "no bootstrap was asked for"),
-        (field in _INTERVAL and not parameters.get("permutations"), "no permutations were asked for"),
-        (field in _FLOOR and not parameters.get("permutations"), "no permutations were asked for"),
+        (field == "detectable_gap" and entry.verdict == Verdict.TOO_FEW, "there is too little to show any"),
+        (field in (*_DRAWN, "adjusted_w1") and not parameters.get("draws"), "no draws were asked for"),
+        (field == "adjusted_w1", "the objects of like contexts are alike: nothing had to be adjusted"),
         (field == "relative_w1", "the mean performance in A is 0"),
         (bool(which) and not numbers.number(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
         (field.startswith("std") and numbers.number(f"mean_{field[4:]}") is not None, "one context has no spread"),

@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from simjudge.core.arrays import FloatArray
 from simjudge.reports.class_charts import set_axes
-from simjudge.reports.number_format import format_number, format_p, format_percent
+from simjudge.reports.number_format import format_gap, format_number, format_p, format_percent
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.results.many_sets_result import SetsComparison
@@ -47,7 +47,8 @@ class PairPoint:
     def tooltip(self) -> str:
         """Which sets, and all numbers that belong together."""
         each, entry = self.comparison, self.entry
-        numbers = [f"W1 {format_number(entry.numbers.mean_w1)}", f"floor {format_number(entry.numbers.noise)}"]
+        numbers = [f"W1 {format_number(entry.numbers.mean_w1)}", f"noise {format_number(entry.numbers.noise)}",
+                   f"gap {format_gap(entry)}"]  # fmt: skip
         numbers += [f"p in the study {format_p(entry.numbers.p_study)}"]
         numbers += [f"O_{x.upper()} {format_percent(entry.numbers.number(f'overlap_{x}'))}" for x in "ab"]
         return f"{each.b} predicts {each.a}, {each.net}, {entry.label}: {', '.join(numbers)}"
@@ -60,19 +61,19 @@ class BarValue:
     Attributes:
         mean: of the W1, or of what the bar shows.
         least, most: of the comparisons.
-        floor: mean of the floors; None where there are none.
+        noise: mean of the noise; None where there is none.
         count: how many comparisons.
     """
 
     mean: float
     least: float
     most: float
-    floor: float | None
+    noise: float | None
     count: int
 
 
 def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) -> None:
-    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, with its floor as a dash.
+    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, with its noise as a dash.
 
     Args:
         axes: where to draw.
@@ -86,9 +87,9 @@ def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) ->
         if not drawn:
             continue
         x = [p.entry.numbers.overlap_a or 0.0 for p in drawn]
-        for at, floor in zip(x, (p.entry.numbers.noise for p in drawn), strict=True):
-            if floor is not None:
-                axes.plot([at - half, at + half], [floor, floor], color=LIGHT["floor"], linewidth=1.2, zorder=1.5)
+        for at, noise in zip(x, (p.entry.numbers.noise for p in drawn), strict=True):
+            if noise is not None:
+                axes.plot([at - half, at + half], [noise, noise], color=LIGHT["floor"], linewidth=1.2, zorder=1.5)
         y = [p.entry.numbers.mean_w1 or 0.0 for p in drawn]
         dots = axes.scatter(x, y, POINT_AREA, LIGHT[colour], linewidths=0, alpha=0.85, zorder=3, label=kind)
         _tips(axes, dots, [p.tooltip for p in drawn])
@@ -97,7 +98,7 @@ def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) ->
 def draw_bars(
     axes: Axes, groups: Sequence[str], series: Sequence[tuple[str, str, Sequence[BarValue | None]]], label: str
 ) -> None:
-    """Draw bars in groups, with what is least and most, and the floor as a dash.
+    """Draw bars in groups, with what is least and most, and the noise as a dash.
 
     Args:
         axes: where to draw; its upper end is set before.
@@ -121,9 +122,9 @@ def draw_bars(
             _tips(axes, bar, [_bar_tooltip(f"{name}, {groups[group]}", value)])
             if value.count > 1:
                 axes.plot([x, x], [value.least, value.most], color=LIGHT["ink"], linewidth=1.2)
-            if value.floor is not None:
-                floor = [value.floor] * 2
-                axes.plot([x - width * 0.45, x + width * 0.45], floor, color=LIGHT["floor"], linewidth=2)
+            if value.noise is not None:
+                noise = [value.noise] * 2
+                axes.plot([x - width * 0.45, x + width * 0.45], noise, color=LIGHT["floor"], linewidth=2)
 
 
 def draw_matrix(
@@ -165,11 +166,11 @@ def draw_matrix(
 
 
 def _bar_tooltip(name: str, value: BarValue) -> str:
-    floor = "" if value.floor is None else f", mean floor {format_number(value.floor)}"
+    noise = "" if value.noise is None else f", mean noise {format_number(value.noise)}"
     if value.count == 1:
-        return f"{name}: {format_number(value.mean)}{floor}"
+        return f"{name}: {format_number(value.mean)}{noise}"
     spread = f"{format_number(value.least)} to {format_number(value.most)}"
-    return f"{name}: mean {format_number(value.mean)} of {value.count} comparisons, {spread}{floor}"
+    return f"{name}: mean {format_number(value.mean)} of {value.count} comparisons, {spread}{noise}"
 
 
 def _tips(axes: Axes, artist: object, texts: Sequence[str]) -> None:

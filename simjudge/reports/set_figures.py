@@ -85,7 +85,7 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
         key: a class id as text, or "overall" for all classes together.
 
     Returns:
-        The figure: Fig. 6 of arXiv 2208.01022, with the floors.
+        The figure: Fig. 6 of arXiv 2208.01022, with the noise.
 
     Raises:
         NothingToDrawError: nothing was compared, or the result lacks this class.
@@ -253,9 +253,9 @@ def _mean_bar(entries: Sequence[ResultEntry], field: str) -> BarValue | None:
     if not known:
         return None
     values = [value for value, _ in known]
-    floors = [floor for _, entry in known if (floor := entry.numbers.noise) is not None and field == "mean_w1"]
-    floor = math.fsum(floors) / len(floors) if floors else None
-    return BarValue(math.fsum(values) / len(values), min(values), max(values), floor, len(values))
+    noise = [value for _, entry in known if (value := entry.numbers.noise) is not None and field == "mean_w1"]
+    mean_noise = math.fsum(noise) / len(noise) if noise else None
+    return BarValue(math.fsum(values) / len(values), min(values), max(values), mean_noise, len(values))
 
 
 def _top(values: Sequence[float | None]) -> float:

@@ -19,7 +19,8 @@ KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
 KIND_COLUMNS = (
     "net", "class", "kind", "comparisons", "compared", "w1_least", "w1_least_pair", "w1_mean", "w1_most",
-    "w1_most_pair", "noise", "relative_w1", "overlap_a_least", "overlap_a_mean", "overlap_a_most", "gaps",
+    "w1_most_pair", "noise",
+    "gap_least", "gap_mean", "gap_most", "relative_w1", "overlap_a_least", "overlap_a_mean", "overlap_a_most", "gaps",
 )  # fmt: skip
 """Columns of the table by kind as CSV."""
 
@@ -36,7 +37,8 @@ class KindRow:
         compared: how many of them have a W1.
         w1: least, mean and most W1; None where nothing was compared.
         pairs: which sets have the least and the most, as "B predicts A"; empty where nothing was compared.
-        floor: mean floor; None where there is none.
+        noise: mean noise; None where there is none.
+        gap: least, mean and most gap; None where there is none.
         relative: mean W1 as a share of the mean performance; None where undefined.
         overlap: least, mean and most O_A.
         gaps: how many comparisons show a gap in the study.
@@ -49,7 +51,8 @@ class KindRow:
     compared: int
     w1: tuple[float, float, float] | None
     pairs: tuple[str, str]
-    floor: float | None
+    noise: float | None
+    gap: tuple[float, float, float] | None
     relative: float | None
     overlap: tuple[float, float, float] | None
     gaps: int
@@ -96,7 +99,7 @@ def kind_sentences(result: ManySetsResult) -> list[str]:
         gaps, compared = sum(row.gaps for row in rows), sum(row.comparisons for row in rows)
         judged = f"{gaps} of {compared} comparisons show a gap, corrected for the study (Holm)."
         judged += _shown_gap_sentences(result, net)
-        out.append(f"{net}: mean W1 is {', '.join(parts)}; {judged}" if parts else f"{net}: nothing could be compared.")
+        out.append(f"{net}: {', '.join(parts)}; {judged}" if parts else f"{net}: nothing could be compared.")
     return out
 
 
@@ -114,9 +117,9 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(KIND_COLUMNS)
         for row in kind_rows(result):
-            w1, overlap = row.w1 or ("", "", ""), row.overlap or ("", "", "")
+            w1, gap, overlap = (each or ("", "", "") for each in (row.w1, row.gap, row.overlap))
             cells = [row.net, row.label, row.kind, row.comparisons, row.compared, w1[0], row.pairs[0], w1[1], w1[2],
-                     row.pairs[1], row.floor, row.relative, *overlap, row.gaps]  # fmt: skip
+                     row.pairs[1], row.noise, *gap, row.relative, *overlap, row.gaps]  # fmt: skip
             writer.writerow("" if value is None else value for value in cells)
 
 
@@ -127,7 +130,7 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
     )
     entries = [entry for _, entry in found]
     w1 = _least_mean_most([value for value, _ in known])
-    floors, relative, overlap = (_known(entries, f) for f in ("noise", "relative_w1", "overlap_a"))
+    noise, gap, relative, overlap = (_known(entries, f) for f in ("noise", "gap", "relative_w1", "overlap_a"))
     gaps = sum(study_verdict(entry) in GAPS for entry in entries)
     ends = (known[0][1], known[-1][1]) if known else ("", "")
     return KindRow(
@@ -138,7 +141,8 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
         len(known),
         w1,
         ends,
-        _mean(floors),
+        _mean(noise),
+        _least_mean_most(gap),
         _mean(relative),
         _least_mean_most(overlap),
         gaps,
@@ -148,11 +152,16 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
 def _kind_words(row: KindRow) -> str:
     if row.w1 is None:
         return ""
-    least, mean, most = (format_number(value) for value in row.w1)
-    spread = f" ({least} to {most})" if row.compared > 1 else ""
     share = "" if row.relative is None else f", {100 * row.relative:.0f}{NO_BREAK_SPACE}% of the mean performance"
-    floor = "" if row.floor is None else f" against a floor of {format_number(row.floor)}"
-    return f"{mean}{spread} for {row.kind}{floor}{share}"
+    w1 = f"mean W1 {_spread(row.w1, row.compared)}{share}"
+    if row.gap is None or row.noise is None:
+        return f"{w1} for {row.kind}"
+    return f"a gap of {_spread(row.gap, row.compared)} for {row.kind} ({w1}; noise {format_number(row.noise)})"
+
+
+def _spread(values: tuple[float, float, float], count: int) -> str:
+    least, mean, most = (format_number(value) for value in values)
+    return f"{mean} ({least} to {most})" if count > 1 else mean
 
 
 def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
@@ -165,7 +174,7 @@ def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
         least, most = format_number(shown[0]), format_number(shown[-1])
         sizes = f"a gap of {least}" if least == most else f"gaps of {least} to {most}"
         words = f" These sizes show {sizes} in about 80 of 100 cases."
-    return words + (f" {blind} of {len(overall)} could show none (no overlap, or too few frames)." if blind else "")
+    return words + (f" {blind} of {len(overall)} could show none (no overlap, or too few units)." if blind else "")
 
 
 def _known(entries: Sequence[ResultEntry], field: str) -> list[float]:

@@ -14,7 +14,7 @@ from simjudge.reports.set_figures import set_figures
 from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
 from simjudge.results.many_sets_result import ManySetsResult
 
-_COLUMNS = ("net", "class", "kind", "comparisons", "W1 least", "mean", "most", "floor", "O_A", "gaps")
+_COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 
 
 class SetsComparisonResult(KeptResult):
@@ -74,6 +74,7 @@ class SetsComparisonResult(KeptResult):
 
 def _cells(row: KindRow) -> list[str]:
     w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
-    numbers = [format_number(value) for value in (*w1, row.floor)]
+    gap = None if row.gap is None else row.gap[1]
+    numbers = [format_number(value) for value in (gap, *w1, row.noise)]
     gaps = f"{row.gaps} of {row.comparisons}"
     return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]

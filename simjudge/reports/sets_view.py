@@ -42,10 +42,12 @@ SCALE = 1.2
 """Pixels of the page to a point of a figure, at most."""
 _SHOWN_CONTEXTS = 2
 """How many classes of an example show a context with its neighbours."""
-KIND_HEADS = ("net", "class", "kind", "comparisons", "W1 least", "mean", "most", "floor", "share", "O_A", "gaps")
+KIND_HEADS = (
+    "net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "share", "O_A", "gaps",
+)  # fmt: skip
 PAIR_HEADS = (
-    "A", "B", "net", "kind", "class", "verdict in the study", "mean W1", "share", "floor", "95 %", "would show", "p",
-    "p in the study", "O_A", "O_B", "overlaps", "pointwise", "compared",
+    "A", "B", "net", "kind", "class", "verdict in the study", "gap", "95 %", "mean W1", "share", "noise", "would show",
+    "p", "p in the study", "O_A", "O_B", "overlaps", "pointwise", "compared",
 )  # fmt: skip
 
 
@@ -206,7 +208,8 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
     low, mean, high = (format_percent(value) for value in overlap)
     return [
         SetsCell(row.net), SetsCell(row.label), SetsCell(row.kind), _number(row.comparisons, str(row.comparisons)),
-        _number(w1[0], hover=row.pairs[0]), _number(w1[1]), _number(w1[2], hover=row.pairs[1]), _number(row.floor),
+        _number(None if row.gap is None else row.gap[1]),
+        _number(w1[0], hover=row.pairs[0]), _number(w1[1]), _number(w1[2], hover=row.pairs[1]), _number(row.noise),
         _share(row.relative), _number(overlap[1], f"{mean} ({low} to {high})" if row.comparisons > 1 else mean),
         _number(row.gaps, f"{row.gaps} of {row.comparisons}"),
     ]  # fmt: skip
@@ -219,8 +222,8 @@ def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
     return [
         SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
         SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
-        _number(entry.numbers.mean_w1), _share(entry.numbers.relative_w1),
-        _number(entry.numbers.noise), _number(low, interval),
+        _number(entry.numbers.gap), _number(low, interval),
+        _number(entry.numbers.mean_w1), _share(entry.numbers.relative_w1), _number(entry.numbers.noise),
         _number(entry.numbers.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
         _number(entry.numbers.overlap_a, format_percent(entry.numbers.overlap_a)),
         _number(entry.numbers.overlap_b, format_percent(entry.numbers.overlap_b)),

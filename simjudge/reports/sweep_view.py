@@ -20,12 +20,12 @@ class SweepCharts:
     Attributes:
         axes: for each setting that was varied a heading, and its charts by name.
         keys: label and colour name of each class that is drawn.
-        has_floor: whether floors were computed.
+        has_noise: whether noise was computed.
     """
 
     axes: list[tuple[str, list[tuple[str, Markup]]]]
     keys: list[tuple[str, str]]
-    has_floor: bool
+    has_noise: bool
 
 
 def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
@@ -45,5 +45,5 @@ def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None
         (heading, [(name, embedder.embed(figure)) for name, figure in drawn]) for heading, drawn in sweep_panels(result)
     ]
     keys = list(zip((e.label for e in shown), entry_colours(shown), strict=True))
-    has_floor = any(e.numbers.noise is not None for c in result.curves for e in c.entries)
-    return SweepCharts(axes, keys, has_floor)
+    has_noise = any(e.numbers.noise is not None for c in result.curves for e in c.entries)
+    return SweepCharts(axes, keys, has_noise)

@@ -1,4 +1,4 @@
-"""The verdict table's drawings: mean W1 with its interval, over what chance alone gives; a row each, and their axis."""
+"""The verdict table's drawings: the gap with its interval, W1 over what chance alone gives; a row each, and an axis."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from simjudge.reports.chart_data import axis_ticks, round_up
-from simjudge.reports.number_format import (
-    format_interval,
-    format_number,
-    format_p,
-    format_percent,
-    format_short,
-    interval_on_w1,
-)
+from simjudge.reports.number_format import format_gap, format_number, format_p, format_percent, format_short
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.svg_elements import element
 from simjudge.results.saved_result import ResultEntry
 
-ROW_HEIGHT = 30
+ROW_HEIGHT = 34
 """Height of a row, CSS pixels."""
+_GAP_Y, _W1_Y = 11, 25
+"""Heights of the two lanes of a row, CSS pixels."""
 AXIS_HEIGHT = 16
 """Height of the axis below the rows, CSS pixels."""
 
 
 def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
-    """Choose where the axis of W1 ends.
+    """Choose where the axis of gap and W1 ends.
 
     Args:
         entries: everything that is drawn along this axis.
 
     Returns:
-        A round number above all their means, intervals and floors.
+        A round number above all their gaps, intervals, W1 and noise.
     """
-    values = [e.numbers.number(f) for e in entries for f in ("mean_w1", "noise_q95", "noise")]
-    values += [ends[1] for ends in map(interval_on_w1, entries) if ends is not None]
+    fields = ("mean_w1", "adjusted_w1", "noise_q95", "noise", "gap", "gap_high")
+    values = [e.numbers.number(f) for e in entries for f in fields]
     return round_up(max((v for v in values if v), default=0.1) * 1.04)
 
 
@@ -49,22 +44,22 @@ def entry_tooltip(entry: ResultEntry, label: str) -> str:
     Returns:
         The line.
     """
-    spread = f" [{format_interval(entry)}]" if format_interval(entry) else ""
+    numbers = entry.numbers
+    adjusted = "" if numbers.adjusted_w1 is None else f", adjusted {format_number(numbers.adjusted_w1)}"
     return (
-        f"{label}: {entry.verdict_words}; mean W1 {format_number(entry.numbers.mean_w1)}, floor "
-        f"{format_number(entry.numbers.noise)} (95 % quantile {format_number(entry.numbers.noise_q95)}), "
-        f"excess {format_number(entry.numbers.gap)}{spread}, "
-        f"p = {format_p(entry.numbers.p_value)}; overlap O_A {format_percent(entry.numbers.overlap_a)}, "
-        f"O_B {format_percent(entry.numbers.overlap_b)}"
+        f"{label}: {entry.verdict_words}; gap {format_gap(entry)}, p = {format_p(numbers.p_value)}; "
+        f"mean W1 {format_number(numbers.mean_w1)}{adjusted}, noise {format_number(numbers.noise)} (95 % quantile "
+        f"{format_number(numbers.noise_q95)}); overlap O_A {format_percent(numbers.overlap_a)}, "
+        f"O_B {format_percent(numbers.overlap_b)}"
     )
 
 
 def verdict_row(entry: ResultEntry, end: float) -> Markup:
-    """Draw an entry's mean W1 with its interval against what chance gives.
+    """Draw an entry's gap with its interval against the margin; and below it W1 against what chance gives.
 
     Args:
         entry: its numbers.
-        end: where the axis of W1 ends (`w1_axis_end`).
+        end: where the axis ends (`w1_axis_end`).
 
     Returns:
         An SVG that stretches to any width.
@@ -73,23 +68,25 @@ def verdict_row(entry: ResultEntry, end: float) -> Markup:
         element("line", x1=_along(t, end), x2=_along(t, end), y1=0, y2=ROW_HEIGHT, class_="grid")
         for t in axis_ticks(end)
     ]
-    floor, quantile, w1 = (entry.numbers.number(f) for f in ("noise", "noise_q95", "mean_w1"))
-    if quantile is not None:
-        parts.append(element("rect", x=0, y=7, width=_along(quantile, end), height=16, class_="floor-band"))
-    if floor is not None:
-        x = _along(floor, end)
-        parts.append(element("line", x1=x, x2=x, y1=4, y2=26, class_="floor-line"))
-        if floor + entry.margin <= end:
-            x = _along(floor + entry.margin, end)
-            parts.append(element("line", x1=x, x2=x, y1=4, y2=26, class_="margin-line"))
-    kind, interval = VERDICT_COLOURS[entry.verdict], interval_on_w1(entry)
-    if interval is not None:
-        ends = {"x1": _along(interval[0], end), "x2": _along(interval[1], end)}
-        parts.append(element("line", **ends, y1=15, y2=15, class_=f"spread v-{kind}"))
-    if w1 is None:
-        parts.append(element("text", "undefined", x="1%", y=19, class_="tick"))
+    numbers, kind = entry.numbers, VERDICT_COLOURS[entry.verdict]
+    if numbers.noise_q95 is not None:
+        width = _along(numbers.noise_q95, end)
+        parts.append(element("rect", x=0, y=_W1_Y - 5, width=width, height=10, class_="noise-band"))
+    if numbers.noise is not None:
+        x = _along(numbers.noise, end)
+        parts.append(element("line", x1=x, x2=x, y1=_W1_Y - 6, y2=_W1_Y + 6, class_="noise-line"))
+    if numbers.gap is not None and entry.margin <= end:
+        x = _along(entry.margin, end)
+        parts.append(element("line", x1=x, x2=x, y1=_GAP_Y - 8, y2=_GAP_Y + 8, class_="margin-line"))
+    if numbers.gap_low is not None and numbers.gap_high is not None:
+        ends = {"x1": _along(numbers.gap_low, end), "x2": _along(numbers.gap_high, end)}
+        parts.append(element("line", **ends, y1=_GAP_Y, y2=_GAP_Y, class_=f"spread v-{kind}"))
+    if numbers.gap is not None:
+        parts.append(element("circle", cx=_along(numbers.gap, end), cy=_GAP_Y, r=5, class_=f"observed v-{kind}"))
+    if numbers.tested_w1 is None:
+        parts.append(element("text", "undefined", x="1%", y=_W1_Y + 3, class_="tick"))
     else:
-        parts.append(element("circle", cx=_along(w1, end), cy=15, r=5, class_=f"observed v-{kind}"))
+        parts.append(element("circle", cx=_along(numbers.tested_w1, end), cy=_W1_Y, r=4, class_="w1-ring"))
     title = element("title", entry_tooltip(entry, entry.label))
     return element("svg", title, *parts, class_="verdict-row", role="img", height=ROW_HEIGHT)
 

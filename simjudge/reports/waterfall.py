@@ -1,4 +1,4 @@
-"""The waterfall of an explanation: from the whole excess W1, cause by cause, to what is left."""
+"""The waterfall of an explanation: from the whole gap, cause by cause, to what is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLOURS = {EXPLAINS: "a", WIDENS: "b"}
 
 
 def waterfall_figure(found: Explanation) -> ReportFigure:
-    """Draw how the excess W1 falls while one cause after another is undone, with 95 % intervals.
+    """Draw how the gap falls while one cause after another is undone, with 95 % intervals.
 
     Args:
         found: the explanation.
@@ -27,14 +27,14 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
     sure = found.certainty
     with report_style():
         height = _TOP + _ROW * rows + _BOTTOM
-        figure = ReportFigure(_WIDTH, height, "Excess W1 as a whole, the part of each cause, and what is left.")
+        figure = ReportFigure(_WIDTH, height, "The gap as a whole, the part of each cause, and what is left.")
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (_NAMES, 70.0, _TOP, _BOTTOM))
         names = ["the whole gap", *(cause.words for cause in shared), rest_words(found)]
         axes.set_yticks(range(rows), [plain_text(name, 24) for name in names])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.grid(visible=False, axis="y")
         axes.set_ylim(rows - 0.5, -0.5)
-        axes.set_xlabel("excess W1 (mean W1 less what chance gives)")
+        axes.set_xlabel("gap (mean W1 as endless frames would show it)")
         drawn: list[tuple[float, float, Interval | None, str, str]] = [
             (0.0, whole, _bounds(sure.gap, sure.gap_low, sure.gap_high), "soft", "the whole gap")
         ]

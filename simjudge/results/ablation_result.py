@@ -94,7 +94,7 @@ class VariantRank:
         changes: what differs from the baseline.
         trained: whether a net was trained on it.
         verdict: WORTH, NOT_WORTH or UNKNOWN.
-        effect: the largest excess of W1 over its floor among the comparisons with the baseline; None where unknown.
+        effect: the largest gap among the comparisons with the baseline; None where unknown.
         direction: NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them.
     """
 
@@ -159,13 +159,13 @@ class AblationResult:
             each.comparison.overall for question in _AGAINST_BASELINE for each in self.answers(question)
             if each.variant == variant
         ]  # fmt: skip
-        excess = [value for each in against if (value := each.numbers.gap) is not None]
+        gaps = [value for each in against if (value := each.numbers.gap) is not None]
         return VariantRank(
             variant,
             self.changes[variant],
             variant in self.trained,
             rank_verdict([study_verdict(each) for each in against]),
-            max(excess, default=None),
+            max(gaps, default=None),
             compare_distance(near[variant], near[self.baseline]),
         )
 
@@ -209,7 +209,7 @@ def rank_verdict(verdicts: list[Verdict]) -> str:
 
 
 def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
-    """Whether a variant is nearer to reality than the baseline: where the intervals of their excesses do not meet.
+    """Whether a variant is nearer to reality than the baseline: where the intervals of their gaps do not meet.
 
     Args:
         variant, baseline: how well each predicts reality, as the net of reality sees it.

@@ -108,8 +108,8 @@ class GapLimit:
             compared: see `gaps`.
         """
         return [
-            f"{one.name}, {entry.label}: {entry.numbers.gap:.3f} above the floor"
-            f" (95 % interval {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
+            f"{one.name}, {entry.label}: gap {entry.numbers.gap:.3f}"
+            f" (95 %: {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
             for one, entry in self.gaps(compared)
         ]
 
@@ -127,7 +127,7 @@ class GapLimit:
         words = [f"a gap of {max(shown):.3f} would have been shown in about 80 of 100 cases"] if shown else []
         if blind:
             words.append(
-                f"{blind} of {len(overall)} comparisons could not tell any gap (no overlap, or too few frames)"
+                f"{blind} of {len(overall)} comparisons could not tell any gap (no overlap, or too few units)"
             )
         return "; ".join(words)
 

@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
+from simjudge.context.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.context.verdicts import Reason, Verdict
+from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
 from simjudge.core.text import load_json
@@ -25,12 +27,14 @@ _FARTHEST_PX = 1e9
 """Coordinates of boxes at most, pixels, as readers of data sets have it."""
 _DIGITS = 10
 """Digits of the largest class number, 2^31 - 1."""
-_LARGEST_PATCH = 1e6
-"""Side of a patch at most, pixels."""
+_MOST_UNITS = 10_000_000
+"""Sampling units of a set at most: what is computed again of a result takes memory for each."""
 
 Count = Annotated[int, Whole(0, _MOST_ROWS)]
+Draws = Annotated[int, Whole(0, MOST_DRAWS)]
+Units = Annotated[int, Whole(0, _MOST_UNITS)]
 Value = Annotated[float, Number()] | None
-PatchSize = Annotated[tuple[float, float], Vector("height width", gt=0, largest=_LARGEST_PATCH)]
+PatchSize = Annotated[tuple[float, float], Vector("height width", ge=1, le=LARGEST_PATCH)]
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class ClassKey(FieldType):
 
     def _read(self, value: Any) -> Any:
         digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS
-        if not digits or int(value) >= 2**31:
+        if not digits or int(value) > LARGEST_CLASS_ID:
             raise refusal(self.needed)
         return value
 
@@ -70,9 +74,9 @@ class EntryFields(OpenFields):
     n_overlap_b: Count | None = None
     false_positives_a: Count | None = None
     false_positives_b: Count | None = None
-    draws: Count | None = None
-    units_a: Count | None = None
-    units_b: Count | None = None
+    draws: Draws | None = None
+    units_a: Units | None = None
+    units_b: Units | None = None
     w1_quantiles: dict[str, Value] | None = None
     verdict: Annotated[str, Choice(*Verdict)]
     verdict_reason: Annotated[str, Choice(*Reason)]
@@ -85,7 +89,7 @@ class ParameterFields(OpenFields):
 
     theta: Value = None
     patch: PatchSize | None = None
-    draws: Count | None = None
+    draws: Draws | None = None
     classes: list[str] | None = None
 
 
@@ -95,8 +99,15 @@ class InputFields(OpenFields):
     name: str | None = None
     path: str | None = None
     frames: Count | None = None
+    units: Units | None = None
     objects: Count | None = None
     predictions: Count | None = None
+    unit_kind: str | None = None
+    things: Count | None = None
+    passes: Count | None = None
+    block_frames: Count | None = None
+    block_seconds: Value = None
+    time_blocks: Count | None = None
 
 
 class ModelFields(OpenFields):
@@ -114,6 +125,13 @@ class InputsFields(OpenFields):
     model: ModelFields | None = None
 
 
+class BalanceFields(OpenFields):
+    """How unlike the objects of like contexts are, in standard deviations by covariate, A less B."""
+
+    differences: dict[str, Annotated[float, Number()]]
+    adjusted: bool
+
+
 class _HeaderFields(OpenFields):
     parameters: ParameterFields
     inputs: InputsFields
@@ -127,6 +145,7 @@ class ResultFile(_HeaderFields):
     overall: EntryFields
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
+    balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
 
 
 class CurveFields(OpenFields):
@@ -162,10 +181,12 @@ class CropFields(Fields):
     place: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     patch: Annotated[tuple[int, int, int, int], Vector("x0 y0 x1 y1", whole=True, largest=_FARTHEST_PX)]
     file: Annotated[str, Text("the name of a file")] | None = None
-    labels: list[Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=_FARTHEST_PX)]]
+    labels: list[
+        Annotated[tuple[float, float, float, float, float], Vector("class x0 y0 x1 y1", largest=LARGEST_CLASS_ID)]
+    ]
     predictions: list[
         Annotated[
-            tuple[float, float, float, float, float, float], Vector("class x0 y0 x1 y1 score", largest=_FARTHEST_PX)
+            tuple[float, float, float, float, float, float], Vector("class x0 y0 x1 y1 score", largest=LARGEST_CLASS_ID)
         ]
     ]
 

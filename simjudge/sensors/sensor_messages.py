@@ -26,8 +26,8 @@ TYPES = {
 """The message type of each kind of sensor."""
 _UNKNOWN = -1.0
 """First element of a covariance where that part of a message says nothing (sensor_msgs/Imu)."""
-_GPS_FIX, _GPS_SERVICE, _DIAGONAL_KNOWN = 0, 1, 2
-"""NavSatStatus.STATUS_FIX, SERVICE_GPS; NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN."""
+_GPS_FIX, _GPS_SERVICE, _DIAGONAL_KNOWN, _COVARIANCE_UNKNOWN = 0, 1, 2, 0
+"""NavSatStatus.STATUS_FIX, SERVICE_GPS; NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN, COVARIANCE_TYPE_UNKNOWN."""
 
 Find = Callable[[str], Any]
 Vector = npt.NDArray[np.float64]
@@ -85,7 +85,8 @@ def fix_message(find: Find, header: Any, place: Vector, variance: Vector) -> Any
         header=header,
         status=find("sensor_msgs/msg/NavSatStatus")(status=_GPS_FIX, service=_GPS_SERVICE),
         latitude=latitude, longitude=longitude, altitude=altitude, position_covariance=_covariance(variance),
-        position_covariance_type=_DIAGONAL_KNOWN,
+        # A filter that takes 0 for known divides by it.
+        position_covariance_type=_DIAGONAL_KNOWN if np.all(variance > 0) else _COVARIANCE_UNKNOWN,
     )  # fmt: skip
 
 

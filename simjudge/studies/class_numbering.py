@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.core.class_names import normalized_name
+from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import AnyTable
@@ -94,7 +94,7 @@ class ClassNumbering:
     def _number(self, class_id: int, name: str) -> int:
         key = normalized_name(name)
         if key not in self._by_name:
-            new = class_id if class_id not in self.names else max(self.names) + 1
+            new = class_id if class_id not in self.names else free_class_id(self.names)
             self._by_name[key], self.names[new] = new, name
         return self._by_name[key]
 

@@ -307,11 +307,11 @@ class PlanSettings(PairSettings, UnitSettings):
 
     Attributes:
         gap: W1 of endless samples, a difference of performance.
-        deals: simulated comparisons.
+        draws: of the bootstrap over sampling units.
     """
 
     gap: float = setting(MARGIN, "Gap to be shown: a difference of performance.", low=0.001, high=1)
-    deals: int = setting(400, "Simulated comparisons for each size of gap.", low=50, high=MOST_DRAWS)
+    draws: int = setting(1000, "Bootstrap draws.", low=100, high=MOST_DRAWS)
 
 
 @dataclass(frozen=True, kw_only=True)

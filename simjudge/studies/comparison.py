@@ -33,6 +33,7 @@ from simjudge.studies.lidar_inputs import read_lidar_inputs
 from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import performance_note
 from simjudge.studies.pair import PairResult, compare_pair
+from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.result_writing import (
     comparison_parameters,
     describe_units,
@@ -141,7 +142,13 @@ def compare_sets(
 
 
 def read_inputs(
-    a: Source, b: Source, settings: MethodSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
+    a: Source,
+    b: Source,
+    settings: MethodSettings,
+    *,
+    own_predictions: bool = True,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
 ) -> tuple[InputSet, InputSet]:
     """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
 
@@ -149,6 +156,7 @@ def read_inputs(
         a: the set to be predicted.
         b: the set that predicts.
         settings: model and predictions.
+        own_predictions: whether predictions that the sets hold count, without a model.
         log: told what a person should know.
         progress: shows how far detecting is.
 
@@ -165,6 +173,10 @@ def read_inputs(
     _log_detectors(sides, log)
     if note := describe_numbers(sides[0].frames, sides[1].frames):
         log(note)
+    if settings.model is None and own_predictions and settings.sensor != LIDAR:
+        rename = dict(settings.rename or ())
+        a, b = (match_predicted_classes(side.frames, rename) for side in sides)
+        sides = replace(sides[0], frames=a), replace(sides[1], frames=b)
     a, b = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
     return replace(sides[0], frames=a), replace(sides[1], frames=b)
 

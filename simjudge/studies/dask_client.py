@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,11 +38,29 @@ def connect_to_scheduler(address: str, log: Log) -> Iterator[tuple[Any, int]]:
         raise UsageError(f"--scheduler {address}: {DASK_MISSING}") from error
     silence_dask()
     try:
+        # A loop of its own, in a thread of its own: notebooks have one running already.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _ask_who_answers(address)).result()
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except asyncio.TimeoutError as error:  # in Python 3.10 it is no OSError
+        raise SimjudgeError(
+            f"--scheduler {address}: no Dask scheduler answers there within {_CONNECT_SECONDS} s"
+        ) from error
     except (OSError, ValueError) as error:
         raise SimjudgeError(f"--scheduler {address}: no Dask scheduler answers there ({error})") from error
     with client:
         yield client, _check_workers(client, address, log)
+
+
+async def _ask_who_answers(address: str) -> None:
+    """Wait for a word of the scheduler: Dask's client waits without end for a port that listens and says nothing."""
+    from distributed.core import rpc  # noqa: PLC0415 - an extra
+
+    async def ask() -> None:
+        async with rpc(address) as scheduler:
+            await scheduler.identity()
+
+    await asyncio.wait_for(ask(), _CONNECT_SECONDS)
 
 
 def silence_dask() -> None:

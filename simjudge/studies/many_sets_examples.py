@@ -68,7 +68,7 @@ class ExampleComparison:
 def example_comparisons(
     study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
 ) -> list[ExampleComparison]:
-    """Choose for each net the comparison whose mean W1 lies farthest above its floor.
+    """Choose for each net the comparison with the largest gap.
 
     Args:
         study: the judged sets.

@@ -24,6 +24,7 @@ from simjudge.studies.judged_patches import judge_patches, take_frames
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.many_sets_plan import WantedComparison
 from simjudge.studies.painted_masks import PaintedGeometry
+from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.semantic_inputs import with_pixels_judged
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 
@@ -78,7 +79,10 @@ def read_judged_sets(
     for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
         source = predictions[name][net]
         given = read_input(source, None, allow_outside=settings.allow_outside)
-        inputs[name, net] = replace(given, frames=replace(given.frames, name=name))
+        frames = replace(given.frames, name=name)
+        if settings.task != SEMANTIC:
+            frames = match_predicted_classes(frames, dict(settings.rename or ()))
+        inputs[name, net] = replace(given, frames=frames)
     losses = Losses()
     if settings.task == SEMANTIC:
         judged = _judge_pixels(inputs, settings, losses)

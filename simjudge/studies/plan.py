@@ -1,22 +1,23 @@
-"""How many frames show a gap: the power of a comparison, simulated from sets at hand."""
+"""How many frames show a gap: the power of a comparison, forecast from sets at hand."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from simjudge.context.bootstrap import Bootstrap
+from simjudge.context.certainty import POWER_QUANTILE
 from simjudge.context.compiled import forgo_blas
-from simjudge.context.deals import Deals
-from simjudge.context.power import simulate_power
-from simjudge.context.power_curve import GAP_KINDS, SHOWN, PowerCurve
+from simjudge.context.gap import expected_w1, gap_behind
+from simjudge.context.method import Method
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
-from simjudge.core.arrays import IntArray
+from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.studies.class_numbering import match_classes
@@ -24,15 +25,16 @@ from simjudge.studies.compare_settings import PlanSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.sampling_units import SamplingUnits, frame_performance, match_units, sampling_units
+from simjudge.studies.sampling_units import SampleUnits, sample_units
 from simjudge.studies.set_comparison import SetComparison
 
-GRID = (0.3, 0.45, 0.65, 0.8, 1.0, 1.25, 1.6, 2.2, 3.2, 5.0)
-"""Simulated gaps, as multiples of the one that is asked for; those that are a share of performance, at most."""
-MOST_UNITS = 500
-"""Sampling units of a set that are simulated; of larger sets, as many are chosen at random."""
+SHOWN = 0.8
+"""The power that is asked for."""
 MOST_TIMES = 1000.0
 """No more frames are forecast than so many times those at hand."""
+_STEPS = 50
+_MOST_WHERE = 2.0
+"""A gap can be where the noise is largest, and be hidden more than one that is spread as the noise is."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,16 @@ class PlanEntry:
     Attributes:
         label: the class, or "all".
         units: sampling units of A and of B that hold it now.
-        power: by kind of gap, the share of cases in which the frames at hand show it; None where performance cannot
-            fall so far.
-        smallest_gap: by kind, the gap that the frames at hand show in 80 of 100 cases; None where it is none of the
-            simulated ones.
-        frames: by kind, frames of A and of B that show the gap in 80 of 100 cases; None where no number is known.
+        power: the share of cases in which the frames at hand show the gap; None where performance cannot fall so far.
+        smallest_gap: the gap that the frames at hand show in 80 of 100 cases; None where nothing was compared.
+        needed: frames of A and of B that show the gap in 80 of 100 cases; None where no number is known.
     """
 
     label: str
     units: tuple[int, int]
-    power: dict[str, float | None]
-    smallest_gap: dict[str, float | None]
-    frames: dict[str, tuple[int, int] | None]
-
-    @property
-    def needed(self) -> tuple[int, int] | None:
-        """Frames of A and of B that show the gap, of whichever kind; None where no number is known for one of them."""
-        known = [counts for counts in self.frames.values() if counts is not None]
-        return (max(a for a, _ in known), max(b for _, b in known)) if len(known) == len(GAP_KINDS) else None
+    power: float | None
+    smallest_gap: float | None
+    needed: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +66,7 @@ class Plan:
         alone: A alone was at hand; B is a set that does not exist yet, of as many frames.
         names: of the sets.
         frames, units: of A and of B, now.
+        unit_kind: what the units of A are: things, blocks, frames, photographs or named.
         entries: class by class, all classes together last.
         losses: what was left out.
     """
@@ -81,6 +76,7 @@ class Plan:
     names: tuple[str, str]
     frames: tuple[int, int]
     units: tuple[int, int]
+    unit_kind: str
     entries: tuple[PlanEntry, ...]
     losses: Losses
     alone: bool = False
@@ -89,9 +85,10 @@ class Plan:
         """The plan as JSON has it (docs/results.md)."""
         return {
             "gap": self.gap,
-            "power": SHOWN,
+            "shown": SHOWN,
             "paired": self.paired,
             "alone": self.alone,
+            "unit_kind": self.unit_kind,
             "sets": {
                 which: {"name": name, "frames": frames, "units": units}
                 for which, name, frames, units in zip("ab", self.names, self.frames, self.units, strict=True)
@@ -100,15 +97,9 @@ class Plan:
                 {
                     "class": entry.label,
                     "units": list(entry.units),
+                    "power": entry.power,
+                    "smallest_gap": entry.smallest_gap,
                     "frames_needed": None if entry.needed is None else list(entry.needed),
-                    "by_kind": {
-                        kind: {
-                            "power": entry.power[kind],
-                            "smallest_gap": entry.smallest_gap[kind],
-                            "frames": None if (counts := entry.frames[kind]) is None else list(counts),
-                        }
-                        for kind in GAP_KINDS
-                    },
                 }
                 for entry in self.entries
             ],
@@ -127,10 +118,10 @@ def plan(
     """Plan a comparison: how many frames of both sets show a gap in 80 of 100 cases?
 
     The sets at hand, which may be small or from a pilot, say how performance varies and how alike their contexts are.
-    Whether they differ does not matter: their frames are dealt to A and B anew.
+    Whether they differ does not matter: the performance in B is shifted until its mean is the gap below that in A.
 
-    Without B, halves of A are dealt, and what they show is carried on to A and a B of as many frames. This assumes that
-    B will show like surroundings as often, and that the detector will vary in them as it does in A.
+    Without B, A stands for a B of as many frames. This assumes that B will show like surroundings as often, and that
+    the detector will vary in them as it does in A.
 
     Args:
         a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.
@@ -148,34 +139,40 @@ def plan(
     """
     losses = Losses()
     sets = _alone(a, settings, losses, log, progress) if b is None else _both(a, b, settings, losses, log, progress)
-    first, second = sets
-    units = _units(first, second, settings, log)
+    units = sample_units(*sets, block=settings.block, unit=settings.unit, paired=settings.paired)
+    for judged, side in zip(sets[: 1 if b is None else 2], units.sides, strict=False):
+        if line := side.describe(judged.frames.name):
+            log(f"note: {line}")
     if b is None:
-        (comparison, share), held = _halves(first, units[0], settings), "half"
-    else:
-        (comparison, share), held = _comparison(sets, units, settings), "some"
+        units = _independent(units)
+    painted = painted_geometry((sets[0].frames, sets[1].frames), settings.masks)
+    method = replace(settings.method, paint_masks=painted.use_masks)
     forgo_blas()
-    ids = [k for k in comparison.class_ids if all(np.any(j.frames.objects.class_id == k) for j in comparison.sets)]
-    counts = (comparison.units[0].count, comparison.units[1].count)
-    if held == "some" and max(share) < 1:
-        log(f"note: simulated from {counts[0]:,} and {counts[1]:,} of {units[0].count:,} and {units[1].count:,} units")
-    deals = Deals.draw(counts, _deal_count(settings.deals, len(ids)), settings.seed, paired=settings.paired)
-    gaps = [multiple * settings.gap for multiple in GRID if multiple <= 1 or multiple * settings.gap <= 1]
-    samples = [comparison.samples(k) for k in ids]
-    with progress("simulating comparisons") as advance:
-        curves, together = simulate_power(
-            samples, comparison.method, deals, gaps, seed=settings.seed, advance=advance
-        )  # fmt: skip
-    frames = (len(first.frames), len(second.frames))
-    names = first.frames.class_names
+    with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
+    without, _ = _drawn(sets, units, method, settings, 0.0, progress)
+    frames = (len(sets[0].frames), len(sets[1].frames))
+    names = sets[0].frames.class_names
+    classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
+    if not classes:
+        raise SimjudgeError(f"no context of {sets[0].frames.name} is like one of {sets[1].frames.name}: lower --theta")
+    able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
-        _entry(names.get(k, f"class {k}"), curve, comparison.size([k]), settings.gap, share, frames)
-        for k, curve in zip(ids, curves, strict=True)
-    ]
-    entries.append(_entry("all", together, comparison.size(ids), settings.gap, share, frames))
-    named = (first.frames.name, second.frames.name)
-    counts = (units[0].count, units[1].count)
-    return Plan(settings.gap, settings.paired, named, frames, counts, tuple(entries), losses, alone=b is None)
+        _entry(
+            names.get(k, f"class {k}"), _Forecast.of_draws(*boots, settings.gap, len(classes)),
+            comparison.size([k]), settings.gap, frames, able=able[k],
+        )
+        for k, boots in classes.items()
+    ]  # fmt: skip
+    together = [Bootstrap.together(parts) for parts in zip(*classes.values(), strict=True)]
+    forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
+    size = comparison.size(list(classes))
+    entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
+    counts = (units.sides[0].count, units.sides[1].count)
+    named = (sets[0].frames.name, sets[1].frames.name)
+    return Plan(
+        settings.gap, settings.paired, named, frames, counts, units.sides[0].kind, tuple(entries), losses,
+        alone=b is None,
+    )  # fmt: skip
 
 
 def _both(
@@ -208,92 +205,122 @@ def _alone(
     return judged, judged
 
 
-def _halves(
-    judged: JudgedSet, units: SamplingUnits, settings: PlanSettings
-) -> tuple[SetComparison, tuple[float, float]]:
-    """Two halves of one set, as A and B: no unit stands on both sides, where it would be its own like."""
-    if units.count < 2 * FEWEST_UNITS:
-        raise SimjudgeError(
-            f"{judged.frames.name}: {units.count} independent units are too few to be halved; at least "
-            f"{2 * FEWEST_UNITS} are needed"
-        )
-    painted = painted_geometry((judged.frames, judged.frames), settings.masks)
-    method = replace(settings.method, paint_masks=painted.use_masks)
-    order = np.random.default_rng([settings.seed, 4]).permutation(units.count)
-    size = min(units.count // 2, MOST_UNITS)
-    (a, of_a), (b, of_b) = (
-        _with_units(judged, units, np.sort(part), settings) for part in (order[:size], order[size : 2 * size])
-    )
-    share = size / units.count
-    return SetComparison((a, b), (of_a, of_b), method), (share, share)
+def _independent(units: SampleUnits) -> SampleUnits:
+    """The units of a set beside itself, as if the other one were a set of its own."""
+    own = units.unit[0]
+    block = None if units.block is None else units.block[0]
+    shifted = None if block is None else np.where(block < 0, block, block + units.block_count)
+    return replace(
+        units, unit=(own, own + units.count), count=2 * units.count, sides=(units.sides[0], units.sides[0]),
+        block=None if block is None or shifted is None else (block, shifted), block_count=2 * units.block_count,
+    )  # fmt: skip
 
 
-def _units(a: JudgedSet, b: JudgedSet, settings: PlanSettings, log: Log) -> tuple[SamplingUnits, SamplingUnits]:
-    first, second = (sampling_units(each.frames, settings.block, frame_performance(each)) for each in (a, b))
-    if settings.block is None and not settings.paired:
-        first, second = match_units(first, second)
-    for judged, drawn in zip((a,) if a is b else (a, b), (first, second), strict=a is not b):
-        if line := drawn.describe(judged.frames.name):
-            log(f"note: {line}")
-    if settings.paired:
-        longer = first if first.count <= second.count else second
-        return longer, longer
-    return first, second
+def _drawn(
+    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: PlanSettings, gap: float,
+    progress: ProgressBar,
+) -> tuple[dict[int, Bootstrap], SetComparison]:  # fmt: skip
+    """The draws of each class that is compared, with B shifted to this gap."""
+    comparison = SetComparison((sets[0], _with_gap(sets, gap)), units, method, adjusts=settings.preset != "cpd")
+    with progress("comparing contexts") as advance:
+        _, drawn = comparison.compare(comparison.schedule(settings), advance=advance)
+    return {k: boot for k, of_class in drawn.items() if of_class and (boot := of_class[0]) is not None}, comparison
 
 
-def _comparison(
-    sets: tuple[JudgedSet, JudgedSet], units: tuple[SamplingUnits, SamplingUnits], settings: PlanSettings
-) -> tuple[SetComparison, tuple[float, float]]:
-    """The sets with at most so many units as are simulated, and which share of their units these are."""
-    painted = painted_geometry((sets[0].frames, sets[1].frames), settings.masks)
-    method = replace(settings.method, paint_masks=painted.use_masks)
-    taken = []
-    for judged, drawn in zip(sets, units, strict=True):
-        # Pairs stay pairs: the same units of both sets are chosen.
-        order = np.random.default_rng([settings.seed, 4]).permutation(drawn.count)
-        chosen = np.sort(order[:MOST_UNITS])
-        taken.append(_with_units(judged, drawn, chosen, settings))
-    pairs = ((taken[0][0], taken[1][0]), (taken[0][1], taken[1][1]))
-    share = tuple(few.count / all_.count for few, all_ in zip(pairs[1], units, strict=True))
-    return SetComparison(pairs[0], pairs[1], method, paired=settings.paired), (share[0], share[1])
+def _with_gap(sets: tuple[JudgedSet, JudgedSet], gap: float) -> JudgedSet:
+    """B with the performance of what it finds shifted, class by class, until a mean is so far below A's.
+
+    Only what is found is compared: that one of the sets at hand misses more by chance must not move the rest.
+    """
+    a, b = sets
+    values = a.assignment.performance, b.assignment.performance.copy()
+    for class_id in np.unique(b.frames.objects.class_id).tolist():
+        rows = a.rows(class_id), b.rows(class_id)
+        found = [of_set[each[of_set] > 0] for of_set, each in zip(rows, values, strict=True)]
+        if len(found[0]) and len(found[1]):
+            share = (len(found[0]) + len(found[1])) / (len(rows[0]) + len(rows[1]))
+            shift = float(values[0][found[0]].mean() - values[1][found[1]].mean()) - gap / share
+            values[1][found[1]] = np.clip(values[1][found[1]] + shift, 1e-9, 1.0)
+    return replace(b, assignment=replace(b.assignment, performance=values[1]))
 
 
-def _with_units(
-    judged: JudgedSet, units: SamplingUnits, chosen: IntArray, settings: PlanSettings
-) -> tuple[JudgedSet, SamplingUnits]:
-    """A set with some of its units alone."""
-    if len(chosen) == units.count:
-        return judged, units
-    kept = np.flatnonzero(np.isin(units.of_frame, chosen))
-    frames: FrameSet = judged.frames.take(kept)
-    fewer = judge_set(frames, settings.method, settings.metric, Losses(), precision=False)
-    return fewer, SamplingUnits(np.searchsorted(chosen, units.of_frame[kept]), len(chosen))
-
-
-def _deal_count(asked: int, classes: int) -> int:
-    """So many that the smallest p of one class among all can be significant, with a few to spare."""
-    return max(asked, math.ceil(4 * classes / SIGNIFICANCE))
+def _mean(judged: JudgedSet, class_id: int) -> float:
+    rows = judged.rows(class_id)
+    return float(judged.assignment.performance[rows].mean()) if len(rows) else 0.0
 
 
 def _entry(
-    label: str, curve: PowerCurve, size: SampleSize, gap: float, share: tuple[float, float], frames: tuple[int, int]
+    label: str, forecast: _Forecast, size: SampleSize, gap: float, frames: tuple[int, int], *, able: bool
 ) -> PlanEntry:
-    """A row: what is simulated is of a share of the units; a factor of it is a factor of as many frames."""
-    least = FEWEST_UNITS / max(1, min(size.units_a, size.units_b))
-    needed: dict[str, tuple[int, int] | None] = {}
-    for kind in GAP_KINDS:
-        factor = curve.times_units(kind, gap)
-        if factor is None or factor > MOST_TIMES:
-            needed[kind] = None
-            continue
-        of_sides = (max(factor, least) * one * count for one, count in zip(share, frames, strict=True))
-        needed[kind] = (math.ceil(next(of_sides)), math.ceil(next(of_sides)))
-    # The noise of W1 is that of both sides: 1 / n_a + 1 / n_b.
-    times = 2 / sum(share)
-    now = (round(size.units_a / share[0]), round(size.units_b / share[1]))
-    return PlanEntry(
-        label, now,
-        {kind: curve.power(kind, gap, times) for kind in GAP_KINDS},
-        {kind: curve.smallest_gap(kind, times=times) for kind in GAP_KINDS},
-        needed,
-    )  # fmt: skip
+    """A row: W1 and its noise as they are drawn, carried on to other numbers of units."""
+    units = (size.units_a, size.units_b)
+    smallest = forecast.smallest_gap()
+    if not able:
+        return PlanEntry(label, units, None, smallest, None)
+    least = FEWEST_UNITS / max(1, min(units))
+    factor = forecast.times_units(gap)
+    needed = None if factor is None else tuple(math.ceil(max(factor, least) * count) for count in frames)
+    power = forecast.power(gap, 1.0)
+    return PlanEntry(label, units, power, smallest, None if needed is None else (needed[0], needed[1]))
+
+
+@dataclass(frozen=True)
+class _Forecast:
+    """W1 by chance and with a gap: noise, its critical value and the spread of W1 fall with the root of the units.
+
+    Attributes:
+        noise, weight: of each row of contexts, as the draws have them.
+        where: the part of the noise that is at values at which the gap is, too. What is missed makes noise between 0
+            and the other values; a gap of what is found stands beside it, and is not hidden in it.
+        critical: W1 above it is no chance.
+        spread: of W1 with the gap.
+    """
+
+    noise: FloatArray
+    weight: FloatArray
+    where: float
+    critical: float
+    spread: float
+
+    @classmethod
+    def of_draws(cls, boot: Bootstrap, without: Bootstrap, gap: float, classes: int) -> _Forecast:
+        """From the draws with the gap and without it, which hold what noise the sets at hand bring along too."""
+        fresh = float(without.around.mean()) / max(without.mean_noise, 1e-300)
+        more = float(boot.around.mean() - without.around.mean())
+        low, high = 0.0, _MOST_WHERE
+        for _ in range(_STEPS):
+            where = (low + high) / 2
+            noise = fresh * where * without.noise
+            if float(without.weight @ (expected_w1(gap, noise) - noise)) > more:
+                low = where
+            else:
+                high = where
+        critical = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes))
+        return cls(without.noise, without.weight, high, critical, float(boot.around.std()))
+
+    def expected(self, gap: float, times: float) -> float:
+        """Mean W1 of so many times the units."""
+        noise = self.noise / math.sqrt(times)
+        return float(self.weight @ (noise + expected_w1(gap, self.where * noise) - self.where * noise))
+
+    def power(self, gap: float, times: float) -> float:
+        """The share of cases in which so many times the units show a gap."""
+        root = math.sqrt(times)
+        above = self.expected(gap, times) - self.critical / root
+        return NormalDist().cdf(above * root / self.spread) if self.spread else float(above > 0)
+
+    def smallest_gap(self) -> float:
+        """The gap that the units at hand show in 80 of 100 cases."""
+        beside = (1 - self.where) * float(self.weight @ self.noise)
+        needed = self.critical + POWER_QUANTILE * self.spread
+        return gap_behind(needed - beside, self.where * self.noise, self.weight)
+
+    def times_units(self, gap: float) -> float | None:
+        """How many times the units show it in 80 of 100 cases; None where it is more than MOST_TIMES."""
+        low, high = 1 / MOST_TIMES, MOST_TIMES
+        if self.power(gap, high) < SHOWN:
+            return None
+        for _ in range(_STEPS):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.power(gap, middle) >= SHOWN else (middle, high)
+        return high

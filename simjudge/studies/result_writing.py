@@ -14,6 +14,7 @@ from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
 from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.unit_words import SideUnits
+from simjudge.studies.unlike_objects import ClassBalance
 
 
 def comparison_parameters(
@@ -114,6 +115,10 @@ def describe_units(side: SideUnits) -> dict[str, Any]:
     }
 
 
+def _balance_content(balance: ClassBalance) -> dict[str, Any]:
+    return {"differences": dict(balance.differences), "adjusted": balance.model is not None}
+
+
 def false_positives(judged_set: JudgedSet) -> int:
     """Predictions left over after the assignment, of all classes.
 
@@ -141,5 +146,6 @@ def result_content(
         "inputs": inputs,
         "class_names": {str(k): name for k, name in sorted(names.items())},
         **result.numbers.to_json(),
+        "balance": {str(k): _balance_content(one) for k, one in sorted(result.balance.items())},
         "losses": losses.lines(),
     }

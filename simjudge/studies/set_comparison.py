@@ -19,7 +19,7 @@ from simjudge.context.reductions import reduce_comparisons
 from simjudge.context.sample_size import SampleSize
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
-from simjudge.studies.compare_settings import CertaintySettings
+from simjudge.studies.compare_settings import CertaintySettings, PlanSettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
 from simjudge.studies.sampling_units import SampleUnits, sample_units
 from simjudge.studies.unlike_objects import ClassBalance, class_balance, class_covariates
@@ -53,7 +53,7 @@ class SetComparison(ShortRepr):
         """The classes of either set, ascending."""
         return sorted(set().union(*(judged.frames.objects.class_id.tolist() for judged in self.sets)))
 
-    def schedule(self, settings: CertaintySettings, deadline: float | None = None) -> DrawSchedule:
+    def schedule(self, settings: CertaintySettings | PlanSettings, deadline: float | None = None) -> DrawSchedule:
         """Plan as many draws as the settings ask for; see `DrawSchedule` for the deadline."""
         return DrawSchedule(self.units.count, self.units.block_count, settings.draws, settings.seed, deadline)
 

@@ -166,11 +166,11 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
             continue
         rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
                 for entry in each.classes}  # fmt: skip
-        floors = {entry.label: entry.numbers.noise for entry in each.classes}
+        noise = {entry.label: entry.numbers.noise for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
-            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)} (floor {_text(floors[label])})"
+            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
                       for label, (point, w1) in rows.items()),
             _all_hold([None if point is None or w1 is None else point > w1 for point, w1 in rows.values()]),
             {f"{label}_{name}": value for label, row in rows.items()
@@ -200,7 +200,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
             {f"{at:g}": share for (at, _), share in zip(along, shares, strict=True)},
         )
         distances = {f"{at:g}": entry.numbers.mean_w1 for at, entry in along}
-        floors = {f"floor_{at:g}": entry.numbers.noise for at, entry in along}
+        noise = {f"noise_{at:g}": entry.numbers.noise for at, entry in along}
         known = [value for value in distances.values() if value is not None]
         moved = max(known, default=0.0) - min(known, default=0.0)
         yield StudyFinding(
@@ -209,7 +209,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
             f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, "
             f"largest less smallest {moved:.3f}",
             UNDECIDED if len(known) < 2 else YES if moved <= max(_ALIKE, _HARDLY * float(np.mean(known))) else NO,
-            distances | floors,
+            distances | noise,
         )
 
 
@@ -233,11 +233,11 @@ def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
 def _w1_finding(
     result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = ""
 ) -> StudyFinding:
-    """A finding about mean W1 of the kinds of pairs, each with its floor; open where the net finds nothing."""
-    w1, floor = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
-    here = ", ".join(f"{kind} {_text(value)} (floor {_text(floor[kind])})" for kind, value in w1.items())
+    """A finding about mean W1 of the kinds of pairs, each with its noise; open where the net finds nothing."""
+    w1, noise = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
+    here = ", ".join(f"{kind} {_text(value)} (noise {_text(noise[kind])})" for kind, value in w1.items())
     blind = _blind_note(result, net)
-    numbers = w1 | {f"floor_{kind}": value for kind, value in floor.items()}
+    numbers = w1 | {f"noise_{kind}": value for kind, value in noise.items()}
     return StudyFinding(name, source, f"{here}{note}{blind}", UNDECIDED if blind else agrees, numbers)
 
 
@@ -312,7 +312,7 @@ def _less(small: ResultEntry, large: ResultEntry) -> str:
 
 
 def _w1(entry: ResultEntry) -> str:
-    return f"{_text(entry.numbers.mean_w1)} (floor {_text(entry.numbers.noise)})"
+    return f"{_text(entry.numbers.mean_w1)} (noise {_text(entry.numbers.noise)})"
 
 
 def _text(value: float | None) -> str:

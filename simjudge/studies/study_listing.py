@@ -52,7 +52,7 @@ class StudyListing:
 
     study: Study
     steps: tuple[ListedStep, ...]
-    seconds_left: float
+    seconds_left: float | None
 
 
 def load_study(folder: Path) -> StudyResult:

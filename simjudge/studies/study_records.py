@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, hash_files
+from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.studies.study_file import Study, StudyStep
 
@@ -60,6 +62,7 @@ class StepRecord:
         losses: lines of what was left out.
         files: hashes of the files and folders that it made, by their names beside the study's others.
         taken_from: folder of the study that has done it; empty where this one has.
+        made_of: by step that it needs, the hash of what that step had made.
     """
 
     name: str
@@ -70,6 +73,11 @@ class StepRecord:
     losses: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     taken_from: str = ""
+    made_of: Mapping[str, str] = field(default_factory=dict)
+
+    def files_hash(self) -> str:
+        """One hash of all that it made."""
+        return hash_value(dict(self.files))
 
 
 @dataclass(frozen=True)
@@ -189,15 +197,17 @@ def keep_record(record: StepRecord, digest: str) -> None:
     """
     about = {
         "digest": digest, "verb": record.verb, "version": version(), "seconds": round(record.seconds, 1),
-        "losses": list(record.losses), "files": dict(record.files),
+        "losses": list(record.losses), "files": dict(record.files), "made_of": dict(record.made_of),
         **({"taken_from": record.taken_from} if record.taken_from else {}),
     }  # fmt: skip
     with atomic_file(record_path(record.path.parent, record.name)) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def kept_record(folder: Path, name: str, verb: str, output: str, digest: str) -> StepRecord | None:
-    """The record of a step that was done before; None where it has to be done.
+def kept_record(
+    folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log
+) -> StepRecord | None:
+    """The record of a step that was done before, and whose files are what it made; None where it has to be done.
 
     Args:
         folder: of the study.
@@ -205,6 +215,24 @@ def kept_record(folder: Path, name: str, verb: str, output: str, digest: str) ->
         verb: what it does.
         output: name of what it makes.
         digest: of what it depends on now.
+        log: receives a line where a file is not what the record says.
+    """
+    record = held_record(folder, name, verb, output, digest)
+    if record is None:
+        return None
+    wrong = [each for each, wanted in record.files.items() if not _is_intact(folder / each, wanted)]
+    if wrong or output not in record.files:
+        what = f"{', '.join(wrong)}: not what {name} has made" if wrong else f"{name}: its record has no hashes"
+        log(f"note: {folder}: {what}; {name} is done anew")
+        return None
+    return record
+
+
+def held_record(folder: Path, name: str, verb: str, output: str, digest: str) -> StepRecord | None:
+    """The record of a step that was done before, whatever became of its files; None where it was not done.
+
+    Args:
+        folder, name, verb, output, digest: as for `kept_record`.
     """
     held = _read_json(record_path(folder, name))
     path = folder / output
@@ -212,8 +240,16 @@ def kept_record(folder: Path, name: str, verb: str, output: str, digest: str) ->
         return None
     return StepRecord(
         name, verb, path, float(held["seconds"]), kept=True, losses=tuple(held["losses"]),
-        files=held.get("files", {}), taken_from=held.get("taken_from", ""),
+        files=held.get("files", {}), taken_from=held.get("taken_from", ""), made_of=held.get("made_of", {}),
     )  # fmt: skip
+
+
+def _is_intact(path: Path, wanted: str) -> bool:
+    """Whether a file or folder has a hash."""
+    try:
+        return path.exists() and hash_files(path) == wanted
+    except OSError:
+        return False
 
 
 def record_path(folder: Path, name: str) -> Path:

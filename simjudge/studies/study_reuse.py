@@ -14,7 +14,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.files import hash_files, is_disk_full, output_path
 from simjudge.core.progress import Log
-from simjudge.studies.study_records import PlannedStep, StepRecord, kept_record, read_plan
+from simjudge.studies.study_records import PlannedStep, StepRecord, held_record, read_plan
 from simjudge.studies.study_steps import ANY_NAME, NEVER
 from simjudge.studies.study_work import StepTask, hold_step, publish_step, work_folder
 
@@ -72,7 +72,7 @@ def take_step(task: StepTask, needs: Sequence[str], others: Sequence[DoneStudy],
         for step in other.steps:
             if step.digest != task.digest or not _may_be_taken(step, task, needs):
                 continue
-            record = kept_record(other.folder, step.name, step.verb, step.output, step.digest)
+            record = held_record(other.folder, step.name, step.verb, step.output, step.digest)
             if record is None:
                 continue
             with hold_step(task, log):

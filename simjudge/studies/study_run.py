@@ -6,7 +6,7 @@ import fcntl
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -23,6 +23,7 @@ from simjudge.studies.study_records import (
     StepRecord,
     claim_folder,
     clear_temporaries,
+    held_record,
     kept_record,
     log_path,
     write_plan,
@@ -142,16 +143,35 @@ class _Run:
         """Steps that can be begun now."""
         names = [
             name for name, needs in self.missing().items()
-            if name not in self.begun and all(each in self.done for each in needs)
+            if name not in self.begun and all(self._is_settled(each) for each in needs)
         ]  # fmt: skip
         return [self.task(name) for name in names]
+
+    def _is_settled(self, name: str) -> bool:
+        """Whether a step is done, and all that it was made of is: else it may turn out to be outdated."""
+        return name in self.done and all(self._is_settled(each) for each in self.needs[name])
 
     def task(self, name: str) -> StepTask:
         """A step with the paths of what it needs."""
         step = next(each for each in self.study.steps if each.name == name)
         arguments = put_paths(step.arguments, {each.name: self.folder / each.output for each in self.study.steps})
         verb = self.verbs[step.verb]
-        return StepTask(self.folder, name, step.verb, verb, arguments, step.output, self.digests[name], version())
+        made_of = {each: self.done[each].files_hash() for each in self.needs[name] if each in self.done}
+        return StepTask(
+            self.folder, name, step.verb, verb, arguments, step.output, self.digests[name], version(), made_of
+        )
+
+    def drop_outdated(self) -> list[str]:
+        """Take away kept steps that were made of something else than the steps that they need have made by now."""
+        dropped = []
+        for name, needs in self.needs.items():
+            record = self.done.get(name)
+            known = {} if record is None or not record.kept else record.made_of
+            now = {each: self.done[each].files_hash() for each in needs if each in self.done}
+            if any(known.get(each, present) != present for each, present in now.items()):
+                dropped.append(name)
+                del self.done[name]
+        return dropped
 
     def fail(self, name: str, error: SimjudgeError) -> FailedStep:
         """Note that a step failed."""
@@ -196,10 +216,11 @@ def run_steps(
             clear_temporaries(folder)
             write_plan(folder, study, run.digests)
         for step in study.steps:
-            kept = kept_record(folder, step.name, step.verb, step.output, run.digests[step.name])
+            kept = kept_record(folder, step.name, step.verb, step.output, run.digests[step.name], log)
             if kept is not None:
                 run.done[step.name] = kept
                 log(f"{_place(run, step.name)}: kept")
+        _drop_outdated(run, log)
         _take_missing(run, others, log)
         if run.missing():
             most = most_at_once(run.missing())
@@ -231,11 +252,19 @@ def _do_missing(run: _Run, workers: Workers, log: Log) -> None:
             workers.start(task)
         name, outcome = workers.next_done()
         if isinstance(outcome, StepRecord):
-            run.done[name] = outcome
+            step = run.task(name)
+            held = held_record(run.folder, name, step.verb_name, step.output, step.digest)
+            run.done[name] = outcome if held is None else replace(outcome, files=held.files)
+            _drop_outdated(run, log)
             log(f"{_place(run, name)}: done in {outcome.seconds:.0f} s{_left(run, workers.jobs)}")
         else:
             failed = run.fail(name, outcome)
             log(f"{_place(run, name)}: failed: {failed.error} (log: {failed.log})")
+
+
+def _drop_outdated(run: _Run, log: Log) -> None:
+    for name in run.drop_outdated():
+        log(f"{_place(run, name)}: what it was made of has changed; it is done anew")
 
 
 def _place(run: _Run, name: str) -> str:
@@ -249,7 +278,7 @@ def _left(run: _Run, jobs: int) -> str:
     missing = run.missing()
     verbs = {each.name: each.verb for each in run.study.steps}
     seconds = seconds_left(missing, verbs, list(run.done.values()), jobs)
-    return f"; about {format_seconds_left(seconds)} left" if missing else ""
+    return f"; about {format_seconds_left(seconds)} left" if missing and seconds is not None else ""
 
 
 @contextmanager

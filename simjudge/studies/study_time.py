@@ -8,13 +8,18 @@ from statistics import fmean
 
 from simjudge.studies.study_records import StepRecord
 
+_MOST_UNSEEN = 0.2
+"""Share of the missing steps that may have a verb of which no step is done."""
+
 
 def seconds_left(
     missing: Mapping[str, Sequence[str]], verbs: Mapping[str, str], done: Sequence[StepRecord], jobs: int
-) -> float:
+) -> float | None:
     """The time of steps that are missing, done by so many jobs as soon as what they need is there.
 
-    A step is taken to need the mean time of the steps done with its verb, or of all where there is none.
+    A step is taken to need the mean time of the steps done with its verb, or of all where there is none. What steps of
+    one verb took says little of those of others: while too many of the missing ones have a verb that was not seen yet,
+    no time is told.
 
     Args:
         missing: what each step that is missing needs, in an order in which they can run.
@@ -23,9 +28,11 @@ def seconds_left(
         jobs: steps that are done at one time.
 
     Returns:
-        Seconds.
+        Seconds; None where nobody can know.
     """
     times = {verb: fmean(each.seconds for each in done if each.verb == verb) for verb in {d.verb for d in done}}
+    if sum(verbs[name] not in times for name in missing) > _MOST_UNSEEN * len(missing):
+        return None
     usual = fmean(each.seconds for each in done) if done else 0.0
     free = [0.0] * max(jobs, 1)
     ends: dict[str, float] = {}

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class StepTask:
         output: name of what it makes.
         digest: of what it depends on.
         version: of simjudge, which every process must have.
+        made_of: by step that it needs, the hash of what that step has made.
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class StepTask:
     output: str
     digest: str
     version: str
+    made_of: Mapping[str, str] = field(default_factory=dict)
 
 
 def do_task(task: StepTask, log: Log, progress: ProgressBar) -> StepRecord:
@@ -83,7 +85,7 @@ def do_task(task: StepTask, log: Log, progress: ProgressBar) -> StepRecord:
     work = work_folder(task)
     with plain_os_errors(task.folder / task.output), hold_step(task, log):
         done = kept_record(task.folder, task.name, task.verb_name, task.output, task.digest)
-        return done or _do(task, work, log, progress)
+        return done if done is not None and done.made_of == task.made_of else _do(task, work, log, progress)
 
 
 def _do(task: StepTask, work: Path, log: Log, progress: ProgressBar) -> StepRecord:
@@ -117,7 +119,7 @@ def publish_step(task: StepTask, work: Path, record: StepRecord, log: Log) -> St
     Returns:
         The record with the hashes of what was made.
     """
-    record = replace(record, files=hash_outputs(work))
+    record = replace(record, files=hash_outputs(work), made_of=task.made_of)
     with hold_plan(task.folder, log):
         if _is_planned(task):
             publish_output(work, task.folder, task.name, task.output)

@@ -170,6 +170,14 @@ def test_poses_of_a_file_and_motion_between_them(tmp_path):
     assert [p.position for p in last] == [pytest.approx((2, 0.5, 0))] * 2
 
 
+def test_the_camera_stands_at_poses_without_times(tmp_path):
+    body, _ = read_pose_text(pose_file(tmp_path, [f"1 0 0 {k} 0 1 0 0 0 0 1 0" for k in range(4)]), untimed_rate=10)
+    poses = FilePoses.of(body, Pose())
+    assert poses.frame_name == ["0_000000000", "0_100000000", "0_200000000", "0_300000000"]
+    assert poses.path() is None  # inertial sensors are refused
+    assert [p.position for p in poses.at(1, [10**8, 10**8 + 50_000_000], None)] == [(1, 0, 0)] * 2
+
+
 def test_some_poses_of_a_file(tmp_path):
     body, _ = read_pose_text(pose_file(tmp_path, [f"{k} {k} 0 0 0 0 0 1" for k in range(1, 11)]))
     assert list(FilePoses.of(body, Pose(), 4).rows) == [0, 3, 6, 9]

@@ -14,8 +14,8 @@ from simjudge.sensors.inertial.noise import NoiseModel
 from simjudge.sensors.sensor_file import read_sensors
 
 SECOND = 1_000_000_000
-DIAGONAL_KNOWN = 2
-"""NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN."""
+UNKNOWN, DIAGONAL_KNOWN = 0, 2
+"""NavSatFix.COVARIANCE_TYPE_UNKNOWN, COVARIANCE_TYPE_DIAGONAL_KNOWN."""
 
 
 def own(spec, deviation=(0.0, 0.0, 0.0)):
@@ -55,9 +55,12 @@ def test_both_at_one_time_share_a_message():
 
 
 def test_gps_and_magnetometer():
-    fix = made(("gps", [43.07, -89.41, 260]))["gps/fix"]
+    reading = ("gps", [43.07, -89.41, 260])
+    fix = made(reading, deviation=(1.5, 1.5, 2.0))["gps/fix"]
     assert (fix.latitude, fix.longitude, fix.altitude) == (43.07, -89.41, 260)
     assert fix.position_covariance_type == DIAGONAL_KNOWN
+    assert fix.position_covariance[[0, 4, 8]].tolist() == [2.25, 2.25, 4.0]
+    assert made(reading)["gps/fix"].position_covariance_type == UNKNOWN, "a filter would divide by a known 0"
     assert made(("magnetometer", [0, 2e-5, -4e-5]))["imu/mag"].magnetic_field.z == -4e-5
 
 

@@ -18,7 +18,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
-FEW = ["--permutations", "20", "--bootstrap", "20"]
+FEW = ["--draws", "20"]
 
 
 def made(seed: int, count: int = 12, name_of_class: str = "cone") -> FrameSet:
@@ -84,7 +84,7 @@ def test_a_gap_ends_a_check_with_exit_code_4(place):
     found = Predictions.build(np.arange(60), np.ones(60), box, np.full(60, 0.9))
     write_set(made(6, 60), place / "good.json")
     write_set(worse.with_predictions(found), place / "worse.json")
-    more = ["--patch", "40", "--permutations", "100", "--bootstrap", "50", "--fail-on"]
+    more = ["--patch", "40", "--draws", "100", "--fail-on"]
     done = run("compare", "good.json", "worse.json", *more, "gap", "--out", "f", cwd=place)
     assert done.returncode == 4, done.stderr
     assert "--fail-on gap: " in done.stderr
@@ -131,9 +131,9 @@ def test_pairs_are_made_by_name(place):
         (["compare", "a.json", "b.json", "--theta", "nan"], 2, "theta"),
         (["compare", "a.json", "b.json", "--metric", "luck"], 2, "iou"),
         (["compare", "a.json", "b.json", "--preset", "mine"], 2, "paper"),
-        (["compare", "a.json", "b.json", "--permutations", "-1"], 2, "permutations"),
+        (["compare", "a.json", "b.json", "--draws", "-1"], 2, "draws"),
         (["compare", "a.json", "b.json", "--fail-on", "gaps"], 2, "gap:0.05"),
-        (["compare", "a.json", "b.json", "--fail-on", "gap", "--bootstrap", "0"], 2, "--bootstrap 0"),
+        (["compare", "a.json", "b.json", "--fail-on", "gap", "--draws", "0"], 2, "--draws 0"),
         (["sweep", "a.json", "b.json", "--thetas", "0.5:0.9"], 2, "first:last:count"),
     ],
 )

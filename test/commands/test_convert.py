@@ -6,11 +6,15 @@ import zlib
 
 import numpy as np
 import pytest
+from cloud_samples import ground, table
 from simjudge_command import SIMJUDGE
 
+import simjudge as sj
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import ArrayImages
+from simjudge.core.images import ArrayImages, encode_png
 from simjudge.core.object_tables import Objects, Predictions
+from simjudge.data.clouds.cloud_set import Cloud
+from simjudge.data.formats.pcd.pcd_file import write_pcd
 from simjudge.data.sets import read_set, write_set
 
 
@@ -120,3 +124,32 @@ def test_a_recording_of_images_is_named_by_its_ending(source, tmp_path):
     assert done.returncode == 2
     assert "--to bag: no such format of a folder; one of" in done.stderr
     assert "a file ends in .json, .mcap, .db3" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("to", [("o.mcap",), ("o", "--to", "pcd"), ("o", "--to", "kitti")])
+def test_clouds_that_could_not_be_written_are_not_counted_as_written(tmp_path, to):
+    for index in range(4):
+        write_pcd(tmp_path / "in" / f"{index}.pcd", Cloud(table(ground(seed=index))))
+    (tmp_path / "in" / "1.pcd").write_bytes(b"junk")
+    done = run(tmp_path / "in", tmp_path / to[0], *to[1:])
+    assert done.returncode == 3
+    assert f"{to[0]}: 3 clouds\n" in done.stderr
+    assert "left out 1 clouds that cannot be read" in done.stderr
+    assert len(sj.read_clouds(tmp_path / to[0])) == 3
+
+
+@pytest.mark.parametrize("to", [("o.mcap",), ("o.db3",), ("o.json",), ("o", "--to", "yolo")])
+def test_kitti_pictures_without_scans_go_wherever_pictures_go(tmp_path, to):
+    for folder in ("image_2", "label_2"):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+    row = "Car 0.00 0 -1.5 10 10 30 20 1.5 1.6 3.9 1.0 1.5 20.0 -1.4\n"
+    for index in range(2):
+        (tmp_path / "in" / "label_2" / f"{index:06d}.txt").write_text(row)
+        (tmp_path / "in" / "image_2" / f"{index:06d}.png").write_bytes(encode_png(np.zeros((30, 40, 3), np.uint8)))
+    done = run(tmp_path / "in", tmp_path / to[0], *to[1:])
+    assert done.returncode == 0, done.stderr
+    written = read_set(tmp_path / to[0])
+    assert written.objects.box.tolist() == [[10, 10, 30, 20]] * 2
+    assert sj.info(tmp_path / "in").kind == "kitti"
+    done = run(tmp_path / "in", tmp_path / "clouds", "--to", "pcd")
+    assert "holds no scans (velodyne/*.bin); it is a set of images" in done.stderr

@@ -139,7 +139,7 @@ def test_auto_is_the_word_for_blocks_that_are_estimated(kind, given, meant):
         ({"block": float("nan")}, "block nan: must be auto"),
         ({"block": True}, "block True: must be auto"),
         ({"block": 10**400}, "block 1000"),
-        ({"permutations": -1}, "permutations -1: must be 0 to 100000"),
+        ({"draws": -1}, "draws -1: must be 0 to 100000"),
     ],
 )
 def test_settings_that_make_no_sense(keywords, message):

@@ -171,7 +171,7 @@ def test_a_replay_pairs_with_what_it_replays(folder, paired):
         )
         assert done.returncode == 0, done.stderr
     done = simjudge("compare", folder / "real_d.mcap", folder / "sim_d.mcap", "--paired", "--patch", "40x40",
-                    "--theta", "0.5", "--bootstrap", 20, "--permutations", 20, "--out", folder / "result")  # fmt: skip
+                    "--theta", "0.5", "--draws", 20, "--out", folder / "result")  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = json.loads((folder / "result" / "result.json").read_text())
     assert [result["inputs"][side]["frames"] for side in ("a", "b")] == [6, 6]

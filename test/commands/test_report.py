@@ -52,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_set(made(seed, error), folder / f"{name}.json")
     for other in ("sim", "twin"):
         predictions = ["--a-predictions", "real.json", "--b-predictions", f"{other}.json"]
-        trials = ["--permutations", "99", "--bootstrap", "50"]
+        trials = ["--draws", "99"]
         done = run("compare", "real", other, *predictions, *COMMON, *trials, "--out", f"with_{other}", cwd=folder)
         assert done.returncode == 0, done.stderr
     done = run("sweep", "real.json", "sim.json", *COMMON, "--out", "swept", cwd=folder)

@@ -13,7 +13,7 @@ from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 
 ROOT = Path(__file__).parents[2]
-METHOD = {"patch": "40x40", "theta": "0.6", "bootstrap": "20", "permutations": "20"}
+METHOD = {"patch": "40x40", "theta": "0.6", "draws": "20"}
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip install ./msgs")

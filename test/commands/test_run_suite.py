@@ -18,7 +18,7 @@ from simjudge.reports.watch_screen import is_installed
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"
 MODEL = "cones_red_green"
-METHOD = {"patch": "60x60", "theta": "0.7", "bootstrap": "50", "permutations": "50"}
+METHOD = {"patch": "60x60", "theta": "0.7", "draws": "50"}
 NO_SCREEN = {"rviz": "false"}
 
 

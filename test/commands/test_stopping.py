@@ -106,11 +106,20 @@ def test_the_end_is_the_same_whatever_the_moment(labelled, moment):
     assert (done.returncode, done.stderr) == (130, "stopped\n")
 
 
+@pytest.mark.parametrize(("signal", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("moment", ["at an import of a command", "in the command", "made an exit of 1"])
-def test_sigterm_ends_a_command_as_ctrl_c_does(labelled, moment):
-    program = PROGRAM.format(before=MOMENTS[moment]).replace("SIGINT", "SIGTERM")
+def test_other_signals_end_a_command_as_ctrl_c_does(labelled, moment, signal, code):
+    program = PROGRAM.format(before=MOMENTS[moment]).replace("SIGINT", signal)
     done = run_program(program, "info", labelled)
-    assert (done.returncode, done.stderr) == (143, "stopped\n")
+    assert (done.returncode, done.stderr) == (code, "stopped\n")
+
+
+def test_a_closed_terminal_is_nothing_below_nohup(labelled):
+    body = "    stop()\n    print('went on')"
+    ignored = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    program = PROGRAM.format(before=ignored + INSIDE.format(body=body)).replace("signal.SIGINT", "signal.SIGHUP")
+    done = run_program(program, "info", labelled)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "went on\n", "")
 
 
 def test_a_fork_that_its_parent_ends_says_nothing(labelled):

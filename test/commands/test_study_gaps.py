@@ -20,9 +20,9 @@ inputs: {good: a set, other: a set}
 sizes: {small: {}}
 steps:
   same:
-    compare: {a: {input: good}, b: {input: good}, patch: 40, permutations: 100, bootstrap: 50}
+    compare: {a: {input: good}, b: {input: good}, patch: 40, draws: 100}
   judged:
-    compare: {a: {input: good}, b: {input: other}, patch: 40, permutations: 100, bootstrap: 50}
+    compare: {a: {input: good}, b: {input: other}, patch: 40, draws: 100}
 """
 
 

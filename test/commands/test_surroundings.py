@@ -31,7 +31,7 @@ def folder(tmp_path):
     "arguments",
     [
         ["info", "ü.json"],
-        ["compare", "ü.json", "ü.json", "--permutations", "9", "--bootstrap", "9", "--out", "r"],
+        ["compare", "ü.json", "ü.json", "--draws", "9", "--out", "r"],
         ["split", "ü.json", "--to", "json", "--out", "parts"],
         ["convert", "ü.json", "out.json"],
         ["compare", "--help"],

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import wasserstein_distance
 
+from simjudge.context.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
 from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
 from simjudge.context.distinct import Members
-from simjudge.context.resample_draws import draw_resamples
-from simjudge.context.resampling import PooledSamples, ResampledW1
 from simjudge.context.sample_size import SampleSize
 from simjudge.context.similarity_join import Neighbours
 from simjudge.context.verdicts import GAPS, Verdict
@@ -66,25 +65,25 @@ class GapModel:
         (_, kind_a, a), (_, kind_b, b) = (self.draw(random, frames, is_b=is_b) for is_b in (False, True))
         return float(np.mean([wasserstein_distance(a[kind_a == k], b[kind_b == k]) for k in range(self.kinds)]))
 
-    def certainty(self, random: np.random.Generator, margin: float = 0.05, tries: int = 200) -> Certainty:
+    def certainty(self, random: np.random.Generator, margin: float = 0.05, draws: int = 200) -> Certainty:
         """One pair of sets, judged."""
         a, b = self.draw(random, self.frames, is_b=False), self.draw(random, self.frames, is_b=True)
         frame = np.concatenate([a[0], b[0] + self.frames])
         kind, value = (np.concatenate(parts) for parts in zip(a[1:], b[1:], strict=True))
-        order = np.argsort(value, kind="stable")
-        frame, kind, value = frame[order], kind[order], value[order]
-        members = [np.flatnonzero(kind == k).astype(np.int32) for k in range(self.kinds)]
+        count_a = len(a[0])
+        samples = DrawnSamples.of_sets(value, count_a, UnitNumbers(frame), None)
+        members = [np.flatnonzero(kind == k) for k in range(self.kinds)]
         start = np.concatenate([[0], np.cumsum([len(found) for found in members])]).astype(np.int64)
-        rank, rows = np.concatenate(members), np.arange(self.kinds)
-        block = Neighbours(rows, start, rank, np.ones(len(rank), np.uint8))
-        own = Members(start, np.concatenate([np.sort(frame[found]) for found in members]))
-        resamples = draw_resamples(self.frames, self.frames, tries, tries, int(random.integers(1 << 30)))
-        found = ResampledW1.zeros(resamples)
-        found.add_block(block, own, PooledSamples(frame, value, self.frames), resamples, 1)
-        held = (np.unique(a[0]), np.unique(b[0]))
-        size = SampleSize.of_units(held)
-        mean_w1 = None if found.label_count[0] == 0 else float(found.label_means()[0])
-        return estimate_certainty([], Evidence(mean_w1, found, size), margin)[1]
+        item = np.concatenate(members).astype(np.int32)
+        rank = np.concatenate([np.sort(samples.rank_of[found]) for found in members]).astype(np.int32)
+        block = Neighbours(np.arange(self.kinds), start, rank, np.ones(len(rank), np.uint8))
+        normals = DrawSchedule(2 * self.frames, 0, draws, int(random.integers(1 << 30))).next_batch()
+        assert normals is not None
+        found = DrawnRows.zeros(self.kinds, draws)
+        found.add_block(block, slice(0, self.kinds), Members(start, item), samples, count_a, 1, samples.cells(normals))
+        boot = Bootstrap.of_batches([found], int(found.own.sum()))
+        size = SampleSize.of_units((np.unique(a[0]), np.unique(b[0])))
+        return estimate_certainty([], Evidence(None if boot is None else boot.mean_w1, boot, size), margin)[1]
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class Rates:
         truth: the gap of endless samples.
         below, above: the truth lies below (above) the interval.
         gaps, large, small, predicts: verdicts.
-        floor, detectable: means.
+        noise, detectable, width: means; of the interval's width.
     """
 
     truth: float
@@ -105,8 +104,9 @@ class Rates:
     large: float
     small: float
     predicts: float
-    floor: float
+    noise: float
     detectable: float
+    width: float
 
 
 def rates(model: GapModel, runs: int, margin: float = 0.05, seed: int = 1) -> Rates:
@@ -123,6 +123,7 @@ def rates(model: GapModel, runs: int, margin: float = 0.05, seed: int = 1) -> Ra
         ),
         float(np.mean([one.noise for one in found])),
         float(np.mean([one.detectable_gap for one in found])),
+        float(np.mean([one.gap_high - one.gap_low for one in found])),
     )
 
 
@@ -131,19 +132,24 @@ GAP_KINDS = (("none", 0.0), ("shift", 0.05), ("miss", 0.05), ("one", 0.05), ("sp
 
 def main(runs: int) -> None:
     """Print the table."""
-    print("| frames | kinds | difference | gap | floor | interval holds it | p <= 0.05 | verdicts | shown in 80 % |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| frames | kinds | difference | gap | noise | interval holds it | width | p <= 0.05 | verdicts | shown in 80 % |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for frames, kinds in ((30, 1), (60, 200), (120, 8), (300, 30), (600, 8), (1000, 30)):
         for kind_of_gap, gap in GAP_KINDS:
             if kind_of_gap == "one" and not 1 < kinds <= 8:
                 continue
             found = rates(GapModel(frames, kinds, 3.0, kind_of_gap, gap), runs)
-            words = [f"{100 * share:.0f} % {word}" for word, share in
-                     (("large", found.large), ("small", found.small), ("predicts", found.predicts)) if share]
+            words = [
+                f"{100 * share:.0f} % {word}"
+                for word, share in (("large", found.large), ("small", found.small), ("predicts", found.predicts))
+                if share
+            ]
             inside = f"{100 * (1 - found.below - found.above):.1f} %"
             missed = f"{100 * found.below:.1f} below, {100 * found.above:.1f} above"
-            print(f"| {frames} | {kinds} | {kind_of_gap} | {found.truth:.3f} | {found.floor:.3f} | "
-                  f"{inside} ({missed}) | "
+            print(f"| {frames} | {kinds} | {kind_of_gap} | {found.truth:.3f} | {found.noise:.3f} | "
+                  f"{inside} ({missed}) | {found.width:.3f} | "
                   f"{100 * found.gaps:.0f} % | {', '.join(words)} | {found.detectable:.3f} |", flush=True)  # fmt: skip
 
 

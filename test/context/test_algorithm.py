@@ -24,7 +24,7 @@ PLAIN = Method(patch=(20, 20))
 @given(frame_sets(), frame_sets(), METHODS)
 def test_equals_the_literal_double_loop(made_a, made_b, method):
     (a, performance_a), (b, performance_b) = made_a, made_b
-    (fast,), _ = compare_class(samples_of(a, performance_a, method), samples_of(b, performance_b, method), method)
+    [fast] = compare_class(samples_of(a, performance_a, method), samples_of(b, performance_b, method), method)
     patches_a = [naive_patch(a, i, method) for i in range(len(a.objects))]
     patches_b = [naive_patch(b, i, method) for i in range(len(b.objects))]
     w1, difference, batches, overlap_a, overlap_b = naive_algorithm(
@@ -43,7 +43,7 @@ def test_equals_the_literal_double_loop(made_a, made_b, method):
 def test_a_set_against_itself_has_w1_0_and_overlap_1(made, method):
     frames, performance = made
     samples = samples_of(frames, performance, replace(method, min_batch_size=1))
-    (result,), _ = compare_class(samples, samples, replace(method, min_batch_size=1, theta=0.8, strict=False))
+    [result] = compare_class(samples, samples, replace(method, min_batch_size=1, theta=0.8, strict=False))
     shown = samples.contexts.area > 0
     assert np.all(result.w1[shown] == 0)
     assert np.all(result.overlap_a[shown])
@@ -58,8 +58,8 @@ def test_the_order_of_the_input_does_not_matter(made_a, made_b, method, seed):
     random = np.random.default_rng(seed)
     rows_a, rows_b = random.permutation(len(a.objects)), random.permutation(len(b.objects))
     whole = (samples_of(a, performance_a, method), samples_of(b, performance_b, method))
-    (straight,), _ = compare_class(*whole, method)
-    (shuffled,), _ = compare_class(
+    [straight] = compare_class(*whole, method)
+    [shuffled] = compare_class(
         samples_of(a, performance_a, method, rows_a), samples_of(b, performance_b, method, rows_b), method
     )
     np.testing.assert_array_equal(straight.w1[rows_a], shuffled.w1)
@@ -73,7 +73,7 @@ def test_the_order_of_the_input_does_not_matter(made_a, made_b, method, seed):
 )
 def test_theta_at_the_ends_gives_everything_or_nothing(theta, strict, everything):
     (a, performance), method = _cluttered(), replace(PLAIN, theta=theta, strict=strict)
-    (result,), _ = compare_class(samples_of(a, performance, method), samples_of(a, performance, method), method)
+    [result] = compare_class(samples_of(a, performance, method), samples_of(a, performance, method), method)
     assert result.batch.tolist() == [[len(performance)] * 2 if everything else [0, 0]] * len(performance)
     assert result.compared.all() == everything
 
@@ -82,9 +82,9 @@ def test_theta_at_the_ends_gives_everything_or_nothing(theta, strict, everything
 @given(frame_sets(), frame_sets(), METHODS, st.sets(st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]), min_size=2))
 def test_a_sweep_from_one_join_equals_one_join_each(made_a, made_b, method, thetas):
     a, b = samples_of(*made_a, method), samples_of(*made_b, method)
-    swept, _ = compare_class(a, b, method, sorted(thetas))
+    swept = compare_class(a, b, method, sorted(thetas))
     for theta, one in zip(sorted(thetas), swept, strict=True):
-        (alone,), _ = compare_class(a, b, replace(method, theta=theta))
+        [alone] = compare_class(a, b, replace(method, theta=theta))
         for field in vars(alone):
             np.testing.assert_array_equal(getattr(one, field), getattr(alone, field), err_msg=f"{field} at {theta}")
 
@@ -96,7 +96,7 @@ def test_the_match_is_the_most_similar_context_of_the_other_set(made, method):
     count = len(performance)
     half = count // 2
     rows_a, rows_b = np.arange(half), np.arange(half, count)
-    (result,), _ = compare_class(
+    [result] = compare_class(
         samples_of(frames, performance, method, rows_a), samples_of(frames, performance, method, rows_b), method
     )
     patches = [naive_patch(frames, i, method) for i in range(count)]
@@ -114,7 +114,7 @@ def test_the_match_is_the_most_similar_context_of_the_other_set(made, method):
 def test_nothing_compared_is_undefined_not_zero():
     method = replace(PLAIN, theta=1.01)
     samples = samples_of(*_cluttered(), method)
-    (result,), _ = compare_class(samples, samples, method)
+    [result] = compare_class(samples, samples, method)
     numbers = reduce_comparisons([result])
     assert numbers.compared == 0
     assert numbers.overlap_a == 0.0
@@ -125,7 +125,7 @@ def test_nothing_compared_is_undefined_not_zero():
 def test_an_empty_set_compares_to_nothing():
     frames, performance = _cluttered()
     nothing = samples_of(frames, performance, PLAIN, np.arange(0))
-    (result,), _ = compare_class(samples_of(frames, performance, PLAIN), nothing, PLAIN)
+    [result] = compare_class(samples_of(frames, performance, PLAIN), nothing, PLAIN)
     numbers = reduce_comparisons([result])
     assert (numbers.n_b, numbers.compared, numbers.overlap_b, numbers.mean_w1) == (0, 0, None, None)
 
@@ -134,8 +134,8 @@ def test_together_only_the_classes_of_both_sets_enter_the_mean_performance():
     frames, performance = _cluttered()
     one, other = samples_of(frames, performance, PLAIN), samples_of(frames, performance / 2, PLAIN)
     nothing = samples_of(frames, performance, PLAIN, np.arange(0))
-    both = compare_class(one, other, PLAIN)[0][0]
-    only_a, only_b = compare_class(other, nothing, PLAIN)[0][0], compare_class(nothing, one, PLAIN)[0][0]
+    both = compare_class(one, other, PLAIN)[0]
+    only_a, only_b = compare_class(other, nothing, PLAIN)[0], compare_class(nothing, one, PLAIN)[0]
     numbers = reduce_comparisons([both, only_a, only_b])
     assert (numbers.n_a, numbers.n_b) == (2 * len(performance), 2 * len(performance))
     assert numbers.mean_performance_a == performance.mean()
@@ -154,11 +154,11 @@ def test_several_blocks_equal_one(monkeypatch):
     frames = FrameSet.build("made", [[40, 40]] * 100, objects)
     method = replace(PLAIN, theta=0.5)
     samples = samples_of(frames, random.random(300), method)
-    (one,), _ = compare_class(samples, samples, method)
+    [one] = compare_class(samples, samples, method)
     monkeypatch.setattr("simjudge.context.similarity_join.BLOCK_ITEMS", 1)
     monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 10)
     told = []
-    (many,), _ = compare_class(samples, samples, method, advance=lambda done, total: told.append((done, total)))
+    [many] = compare_class(samples, samples, method, advance=lambda done, total: told.append((done, total)))
     np.testing.assert_array_equal(one.w1, many.w1)
     np.testing.assert_array_equal(one.overlap_b, many.overlap_b)
     assert len(told) > 3

@@ -32,7 +32,7 @@ def test_json_is_flat_and_holds_what_was_computed():
 
 
 def test_a_certainty_has_its_numbers_beside_the_others():
-    sure = Certainty(noise=0.1, gap=0.2, p_value=0.01, permutations=99, verdict=Verdict.LARGE_GAP)
+    sure = Certainty(noise=0.1, gap=0.2, p_value=0.01, draws=99, verdict=Verdict.LARGE_GAP)
     judged = FULL.judged(sure)
     assert {name: getattr(judged, name) for name in vars(sure)} == vars(sure)
     assert replace(judged, **{name: getattr(FULL, name) for name in vars(sure)}) == FULL

@@ -52,6 +52,20 @@ def test_block_counts_are_those_of_the_pixels(made, method):
             np.testing.assert_array_equal(counted[plane][: down * across].reshape(down, across), blocks)
 
 
+@pytest.mark.parametrize("box", [(10, 10, 20, 20), (10, 10, 21, 21)])
+def test_an_odd_patch_of_the_public_tool(box):
+    """Its half is w // 2 = 8 of 17 columns: the patch begins at int(15.0) - 8 = int(15.5) - 8 = 7."""
+    first = 7
+    frames = FrameSet.build("made", [[40, 40]], Objects.build([0], [1], [box]))
+    method = Method(patch=(17, 17), integer_boxes=True)
+    plane = object_contexts(frames, method, np.array([0])).planes(0, method.patch)[1]
+    assert np.flatnonzero(plane.any(0))[[0, -1]].tolist() == [10 - first, min(box[2] - first - 1, 16)]
+    everything = FrameSet.build("full", [[40, 40]], Objects.build([0, 0], [1, 1], [box, (0, 0, 39, 39)]))
+    kept = object_contexts(everything, replace(method, mask_factor=1.0), np.array([0])).planes(0, method.patch)[1]
+    half = (box[2] - box[0]) / 2
+    assert np.flatnonzero(kept.any(0))[[0, -1]].tolist() == [int(8 - half), min(16, int(8 + half))]
+
+
 def test_the_patch_is_centred_on_the_unclipped_anchor():
     # 20 px wide, half of it left of the picture: the patch's centre stays at x = 0.
     frames = FrameSet.build("made", [[40, 30]], Objects.build([0], [1], [[-10, 10, 10, 20]]))

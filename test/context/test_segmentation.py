@@ -60,8 +60,8 @@ def test_a_patch_of_ignored_pixels_is_no_sample():
 def test_algorithm_1_runs_on_grid_samples():
     method = Method(theta=0.6, patch=(6, 6))
     a, b = (grid_samples(_pictures(seed), (6, 6), (3, 3)).samples for seed in (1, 2))
-    (same,), _ = compare_class(a, a, method)
-    (other,), _ = compare_class(a, b, method)
+    [same] = compare_class(a, a, method)
+    [other] = compare_class(a, b, method)
     assert np.all(same.w1 == 0)
     assert 0 < other.overlap_a.mean() <= 1
     assert np.nanmean(other.w1) > 0

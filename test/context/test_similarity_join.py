@@ -13,9 +13,12 @@ from naive_method import METHODS, frame_sets, naive_counts, naive_patch, samples
 from simjudge.context.bits import CACHE_LINE, count_common_bits, minimum_sum
 from simjudge.context.context_tree import CELLS, LEAF, NODE, ContextTree, context_planes
 from simjudge.context.distinct import Members, group_identical
-from simjudge.context.patches import Contexts
+from simjudge.context.method import Method
+from simjudge.context.patches import Contexts, object_contexts
 from simjudge.context.segmentation import grid_samples
 from simjudge.context.similarity_join import join_blocks, join_tables
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
 
 TREES = (ContextTree.by_likeness, ContextTree.by_area)
 THETAS = st.sampled_from([-1.0, 0.0, 0.2, 1 / 3, 0.5, 0.6, 2 / 3, 0.8, 1.0, 1.01])
@@ -50,7 +53,7 @@ def similar_pairs(pixels, theta, *, strict):
     inter = intersections(pixels)
     area = pixels.reshape(len(pixels), -1).sum(1)
     union = area[:, None] + area - inter
-    out = inter > theta * union if strict else inter >= theta * union
+    out = inter / np.maximum(union, 1) > theta if strict else inter >= theta * union
     return np.where(union == 0, theta < 0 or (theta == 0 and not strict), out)
 
 
@@ -65,7 +68,7 @@ def test_no_pair_is_lost_and_none_is_added(made, method, theta, strict):
         for j, a in enumerate(patches):
             inter, union = naive_counts(c, a)
             if union:
-                expected[i, j] = inter > theta * union if strict else inter >= theta * union
+                expected[i, j] = inter / union > theta if strict else inter >= theta * union
             else:
                 expected[i, j] = theta < 0 or (theta == 0 and not strict)
     for tree in TREES:
@@ -88,6 +91,15 @@ def test_groups_of_many_contexts_of_several_classes_lose_no_pair(theta, strict):
         for block in join_blocks(made, np.arange(len(contexts)), ones, [theta], strict=strict):
             got[made.order[np.repeat(block.row, np.diff(block.start))], made.order[block.place]] = True
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(("strict", "found"), [(True, 1), (False, 2)])
+def test_126_of_180_pixels_are_not_above_seven_tenths(strict, found):
+    """As the authors' tool divides; 126 > 0.7 * 180 is true in floating point, and so is 126 >= 0.7 * 180."""
+    frames = FrameSet.build("made", [(40, 40)] * 2, Objects.build([0, 1], [1, 1], [[10, 10, 20, 28], [10, 10, 19, 24]]))
+    contexts = object_contexts(frames, Method(patch=(40, 40), integer_boxes=True), np.arange(2))
+    joined = join_tables(contexts, ContextTree.by_likeness(contexts), 0.7, strict=strict)
+    assert np.diff(joined.start).tolist() == [found, found]
 
 
 def test_pairs_at_the_very_threshold_are_found():

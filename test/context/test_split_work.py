@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from simjudge.context import join_parts
-from simjudge.context.algorithm import compare_class
+from simjudge.context.algorithm import compare_class, draw_pairs
+from simjudge.context.bootstrap import DrawSchedule, UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, object_contexts
-from simjudge.context.pool import Samples
+from simjudge.context.pool import ClassPair, Samples
 from simjudge.context.raster import PATCHES_TO_SPLIT
-from simjudge.context.resampling import Resamples
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 
@@ -47,37 +47,34 @@ def test_contexts(made):
 @pytest.mark.parametrize("thetas", [[0.4], [0.3, 0.4, 0.6]])
 def test_one_core_and_several(made, monkeypatch, thetas):
     frames, performance, contexts = made
-    frame = frames.objects.frame
     a, b = (
-        Samples(contexts.take(rows), performance[rows], frame[rows] - base, 200)
-        for rows, base in ((np.arange(800), 0), (np.arange(800, 1600), 200))
+        Samples(contexts.take(rows), performance[rows], UnitNumbers(frames.objects.frame[rows]))
+        for rows in (np.arange(800), np.arange(800, 1600))
     )
-    random = np.random.default_rng(1)
-    resamples = Resamples(
-        random.integers(0, 2, (400, 50)).astype(np.uint8), random.integers(0, 3, (400, 50)).astype(np.uint8)
-    )
-    outcomes = []
+    pair = ClassPair(a, b, DrawSchedule(400, 0, 50, 1).next_batch())
+    compared, drawn = [], []
     for threads, work in ((1, join_parts.WORK_TO_SPLIT), (3, 0)):
         monkeypatch.setattr("simjudge.context.join_parts.config.NUMBA_NUM_THREADS", threads)
         monkeypatch.setattr("simjudge.context.join_parts.WORK_TO_SPLIT", work)
-        outcomes.append(compare_class(a, b, METHOD, thetas, resamples))
-    for one, other in zip(*(result[0] for result in outcomes), strict=True):
+        compared.append(compare_class(a, b, METHOD, thetas))
+        drawn.extend(draw_pairs([pair], METHOD, thetas))
+    for one, other in zip(*compared, strict=True):
         for field in vars(one):
             np.testing.assert_array_equal(getattr(one, field), getattr(other, field), field)
         assert one.compared.any()
-    for one, other in zip(*(result[1] for result in outcomes), strict=True):
-        for left, right in zip(one.arrays(), other.arrays(), strict=True):
-            np.testing.assert_array_equal(left, right)
-            assert left.sum() > 0
+    for one, other in zip(*drawn, strict=True):
+        for field in vars(one):
+            np.testing.assert_array_equal(getattr(one, field), getattr(other, field), field)
+        assert one.chance.all()
 
 
 def test_the_size_of_parts_changes_no_number_of_a_context(made, monkeypatch):
     frames, performance, contexts = made
-    samples = Samples(contexts, performance, frames.objects.frame, 400)
-    (one,), _ = compare_class(samples, samples, METHOD)
+    samples = Samples(contexts, performance, UnitNumbers(frames.objects.frame))
+    [one] = compare_class(samples, samples, METHOD)
     monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 7)
     monkeypatch.setattr("simjudge.context.join_parts.MOST_ROWS", 7)
     monkeypatch.setattr("simjudge.context.similarity_join.BLOCK_ITEMS", 1)
-    (other,), _ = compare_class(samples, samples, replace(METHOD))
+    [other] = compare_class(samples, samples, replace(METHOD))
     for field in vars(one):
         np.testing.assert_array_equal(getattr(one, field), getattr(other, field), field)

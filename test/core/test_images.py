@@ -6,7 +6,7 @@ from contextlib import suppress
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from simjudge.core.images import (
     ArrayImages,
@@ -14,9 +14,11 @@ from simjudge.core.images import (
     ImageError,
     ImageSubset,
     decode_image,
+    decode_values,
     encode_jpeg,
     encode_png,
     image_size,
+    is_turned,
 )
 
 
@@ -153,3 +155,56 @@ def test_a_tiff_whose_offsets_are_no_whole_numbers():
             data[entry + 4 : entry + 8] = (1).to_bytes(4, "little")
     with pytest.raises(ImageError, match="cut off or damaged"):
         decode_image(bytes(data), "x")
+
+
+def turned_file(kind, orientation, pixels):
+    """An image file with an EXIF orientation, and its pixels as they are stored."""
+    exif = Image.Exif()
+    exif[274] = orientation
+    buffer = io.BytesIO()
+    more = {"lossless": True} if kind == "WEBP" else {}
+    Image.fromarray(pixels).save(buffer, kind, exif=exif, **more)
+    return buffer.getvalue()
+
+
+QUARTERS = np.kron(np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10, np.ones((16, 16, 1), np.uint8))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP"])
+def test_an_image_is_turned_as_exif_says(tmp_path, kind, orientation):
+    """As Pillow's `exif_transpose` does, and OpenCV for a JPEG."""
+    data = turned_file(kind, orientation, QUARTERS)
+    pixels = decode_image(data, "x")
+    with Image.open(io.BytesIO(data)) as image:
+        upright = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    np.testing.assert_array_equal(pixels, upright)
+    assert pixels.shape[:2] == ((64, 32) if orientation > 4 else (32, 64))
+    if kind == "JPEG":
+        read = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)[:, :, ::-1]
+        assert np.abs(read.astype(int) - pixels).max() <= 2
+    path = tmp_path / f"x.{kind.lower()}"
+    path.write_bytes(data)
+    assert image_size(path) == pixels.shape[1::-1]
+    if kind != "TIFF":  # Pillow turns TIFF itself
+        assert is_turned(data) == (orientation != 1)
+        assert decode_image(data, "x", upright=False).shape == QUARTERS.shape
+
+
+def test_sixteen_bits_are_turned_too():
+    deep = (np.arange(6, dtype=np.uint16) * 9000).reshape(2, 3)
+    pixels = decode_values(turned_file("PNG", 6, deep), "x")
+    np.testing.assert_array_equal(pixels[:, :, 0], np.rot90(deep, -1))
+
+
+@pytest.mark.parametrize("orientation", [0, 9, 65535])
+def test_an_orientation_that_is_none_turns_nothing(orientation):
+    data = turned_file("PNG", orientation, QUARTERS)
+    np.testing.assert_array_equal(decode_image(data, "x"), QUARTERS)
+    assert not is_turned(data)
+
+
+def test_damaged_exif_turns_nothing():
+    buffer = io.BytesIO()
+    Image.fromarray(QUARTERS).save(buffer, "PNG", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x07nonsense")
+    np.testing.assert_array_equal(decode_image(buffer.getvalue(), "x"), QUARTERS)

@@ -19,6 +19,16 @@ def test_a_line_every_so_often_with_the_time_left():
     ]
 
 
+def test_what_comes_before_the_first_piece_does_not_count_as_its_pace():
+    """A minute of compiling, then a piece each second: not 500 minutes, but 499 seconds."""
+    now = [0.0]
+    lines = ProgressLines("comparing", 30, lambda: now[0])
+    now[0] = 60
+    assert lines.line(1, 500) == "comparing: 1 of 500"
+    now[0] = 90
+    assert lines.line(31, 500) == "comparing: 31 of 500, about 8 min left"
+
+
 def test_nothing_is_said_before_and_after():
     now = [0.0]
     lines = ProgressLines("x", 30, lambda: now[0])

@@ -1,5 +1,7 @@
 """Predictions and labels of one set put onto the frames of another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -116,3 +118,12 @@ def test_frames_of_another_size_are_not_matched():
     joined = attach_predictions(source, onto)
     assert joined.predicted.tolist() == [True, False]
     assert joined.losses.counts["frames of another size than the set's"] == 1
+
+
+def test_labels_from_a_set_without_any_are_refused_by_what_it_holds():
+    onto = labelled(["a"], [1])
+    found = replace(onto, labelled=np.zeros(1, np.bool_), objects=Objects.empty(), predictions=Predictions.empty())
+    with pytest.raises(SimjudgeError, match="holds predictions only; give a set whose frames are labelled"):
+        attach_labels(found, onto)
+    with pytest.raises(SimjudgeError, match="holds no labels"):
+        attach_labels(replace(found, predictions=None), onto)

@@ -50,6 +50,108 @@ def test_tables(tmp_path, text, name):
     assert not losses
 
 
+KITTI = "".join(f"1 0 0 {x} 0 1 0 0 0 0 1 0\n" for x in (0, 1, "2e0", 3))
+EUROC_ROWS = (
+    "1403636580838555648,1,2,3,0.8660254037844387,0,0,0.5,0,0,0,0,0,0,0,0,0\n"
+    "1403636580843555328,2,2,3,0.8660254037844387,0,0,0.5,0,0,0,0,0,0,0,0,0\n"
+)
+EUROC_HEAD = (
+    "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z [], "
+    "v_RS_R_x [m s^-1], v_RS_R_y [m s^-1], v_RS_R_z [m s^-1], b_w_RS_S_x [rad s^-1], b_w_RS_S_y [rad s^-1], "
+    "b_w_RS_S_z [rad s^-1], b_a_RS_S_x [m s^-2], b_a_RS_S_y [m s^-2], b_a_RS_S_z [m s^-2]\n"
+)
+YAW_60 = [0, 0, 0.5, math.sqrt(0.75)]
+
+
+@pytest.mark.parametrize(
+    "text", [KITTI, KITTI.replace(" ", ","), "# matrices, by row\n" + KITTI.replace("3 0", "3.0e+00 0")]
+)
+def test_twelve_numbers_a_row_are_kittis_matrices(tmp_path, text):
+    path = tmp_path / "poses.txt"
+    path.write_text(text)
+    with pytest.raises(SimjudgeError, match=r"poses\.txt: rows of 12 numbers are KITTI's .* put times\.txt beside it"):
+        read_pose_text(path)
+    numbered, losses = read_pose_text(path, untimed_rate=10)
+    assert not numbered.is_timed
+    assert not losses
+    assert numbered.stamp.tolist() == [0, 10**8, 2 * 10**8, 3 * 10**8]
+    assert numbered.position.tolist() == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]]
+    (tmp_path / "times.txt").write_text("0.000000e+00\n1.037e-01\n0.2\n0.3\n")
+    timed, _ = read_pose_text(path)
+    assert timed.is_timed
+    assert timed.stamp.tolist() == [0, 103_700_000, 2 * 10**8, 3 * 10**8]
+    (tmp_path / "times.txt").write_text("0\n1\n")
+    with pytest.raises(SimjudgeError, match=r"times\.txt: 2 times for 4 poses"):
+        read_pose_text(path)
+
+
+def test_the_rotation_of_a_kitti_row_and_rows_that_are_none(tmp_path):
+    turned = "0.5 -0.866025 0 1 0.866025 0.5 0 2 0 0 1 3"
+    path = tmp_path / "poses.txt"
+    path.write_text(f"{turned}\n2 0 0 1 0 1 0 2 0 0 1 3\nnan 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1\n{turned}\n")
+    track, losses = read_pose_text(path, untimed_rate=1)
+    np.testing.assert_allclose(track.orientation, [YAW_60] * 2, atol=1e-6)
+    assert track.position.tolist() == [[1, 2, 3]] * 2
+    assert track.stamp.tolist() == [0, 4 * 10**9]  # what is lost keeps its number
+    assert losses.counts == {"rows that are no pose": 3}
+    assert f"{path}, line 2: '2 0 0 1" in losses.lines()[0]
+
+
+@pytest.mark.parametrize(
+    "head", [EUROC_HEAD, EUROC_HEAD.replace("#timestamp", "#timestamp [ns]"), "", EUROC_HEAD.lstrip("#")]
+)
+def test_eurocs_table_with_and_without_its_first_line(tmp_path, head):
+    track, losses = read(tmp_path, head + EUROC_ROWS, "data.csv")
+    assert track.stamp.tolist() == [1403636580838555648, 1403636580843555328]
+    assert track.position.tolist() == [[1, 2, 3], [2, 2, 3]]
+    np.testing.assert_allclose(track.orientation, [YAW_60] * 2)
+    assert not losses
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# timestamp tx ty tz qw qx qy qz\n1 2 3 4 0.8660254037844387 0 0 0.5\n",
+        "# ground truth\n# a file, recorded\n#timestamp tx ty tz qx qy qz qw\n1 2 3 4 0 0 0.5 0.8660254037844387\n",
+        "#tx ty tz qw qz qy qx timestamp[ms]\n2 3 4 0.8660254037844387 0.5 0 0 1000\n",
+        "timestamp, tx, ty, tz, qw, qx, qy, qz\n1,2,3,4,0.8660254037844387,0,0,0.5,\n",
+        "# time (s), p_x (m), p_y (m), p_z (m), q_w, q_x, q_y, q_z\n1 2 3 4 0.8660254037844387 0 0 0.5\n",
+        "time;x;y;z;qw;qx;qy;qz\n1;2;3;4;0.8660254037844387;0;0;0.5\n",
+        (
+            "%time,field.header.seq,field.pose.position.x,field.pose.position.y,field.pose.position.z,"
+            "field.pose.orientation.w,field.pose.orientation.z,field.pose.orientation.x,field.pose.orientation.y\n"
+            "1,9,2,3,4,0.8660254037844387,0.5,0,0\n"
+        ),
+        "t_us x y z vx vy vz qw qx qy qz\n1000000 2 3 4 9 9 9 0.8660254037844387 0 0 0.5\n",
+    ],
+)
+def test_the_order_of_columns_is_the_one_that_the_file_names(tmp_path, text):
+    track, losses = read(tmp_path, text)
+    assert track.stamp.tolist() == [10**9]
+    assert track.position.tolist() == [[2, 3, 4]]
+    np.testing.assert_allclose(track.orientation, [YAW_60])
+    assert not losses
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "# timestamp x y z q0 q1 q2 q3\n1 2 3 4 1 0 0 0\n",
+            r"line 1: names no column qx \(it names stamp, x, y, z, q0",
+        ),
+        ("stamp,x [mm],y,z,qx,qy,qz,qw\n1,2,3,4,0,0,0,1\n", r"line 1: names no column x \(it names stamp, x \[mm\]"),
+        ("stamp,x,px,y,z,qx,qy,qz,qw\n1,2,2,3,4,0,0,0,1\n", "line 1: two columns are x"),
+        ("1 2 3 4 0 0 0 1 9\n", "holds no row 'stamp .* rows of other columns need a first line that names them"),
+        ("12 1 0 0 0 0 1 0 0 0 0 1 0\n", "holds no row 'stamp"),  # KITTI-360's: a frame's number before the matrix
+        ("1403636580838555648,1,2,3,1,0,0,0\n", r"name the column 'timestamp \[ns\]' in a first line"),
+    ],
+)
+def test_columns_that_nobody_can_know_are_refused(tmp_path, text, said):
+    with pytest.raises(SimjudgeError, match=said):
+        read(tmp_path, text)
+
+
 def test_rows_that_are_no_pose_are_counted(tmp_path):
     bad = ["2 0 0", "3 0 0 zero 0 0 0 1", "nan 0 0 0 0 0 0 1", "inf 0 0 0 0 0 0 1", "4 nan 0 0 0 0 0 1"]
     text = "\n".join(["1 0 0 0 0 0 0 1", *bad, "5 0 0 0 0 0 0 1"])
@@ -68,7 +170,10 @@ def test_rows_that_are_no_pose_are_counted(tmp_path):
     [
         ("", "holds no row 'stamp x y z qx qy qz qw'"),
         ("1 2 3\n", r"holds no row .* \(1 rows that are no pose: .*line 1: '1 2 3'\)"),
-        ("stamp,x,y,z\n1,2,3,4\n", "line 1: names no column qx; stamp, x, y, z, qx, qy, qz, qw are needed"),
+        (
+            "stamp,x,y,z\n1,2,3,4\n",
+            r"line 1: names no column qx \(it names stamp, x, y, z\); stamp, x, y, z, qx, qy, qz, qw are needed",
+        ),
         ('stamp,x,y,z,qx,qy,qz,qw\n1,0,0,0,0,0,0,"1\n', r"holds no row .* \(1 rows that are no pose: .*line 2"),
         ("9" * 5000 + " 0 0 0 0 0 0 1\n", r"line 1: the stamp 9{57}\.\.\. is beyond"),
         ("1678357906608480700 0 0 0 0 0 0 1\n", "line 1: the stamp 1678357906608480700 is beyond .* divide by 10"),
@@ -89,7 +194,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_a_table_of_nothing_but_the_sign_of_a_comment(tmp_path):
     (tmp_path / "x.csv").write_text("#")
-    with pytest.raises(SimjudgeError, match="line 1: names no column stamp"):
+    with pytest.raises(SimjudgeError, match=r"x\.csv: holds no row"):
         read_pose_text(tmp_path / "x.csv")
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import pty
 import re
 import signal
 import struct
@@ -84,16 +86,25 @@ def topics_recorded(path):
     return found
 
 
-def wait_for_first_frame(folder, process, timeout=180):
-    """Wait until a recording under way in `folder` holds a labelled frame, however slowly the engine draws."""
+def wait_for_first_frame(folder, look, timeout=180):
+    """Wait until a recording under way in `folder` holds a labelled frame, however slowly the engine draws.
+
+    `look` is called meanwhile; it fails where nothing runs.
+    """
     end = time.monotonic() + timeout
     while not any(
         all(any(word in topic for topic in topics_recorded(path)) for word in ("image", "ground_truth"))
         for path in folder.glob(".recording.*/**/*.mcap")
     ):
-        assert process.poll() is None, process.stderr.read()
+        look()
         assert time.monotonic() < end, "no frame was recorded"
         time.sleep(0.05)
+
+
+def read_terminal(terminal):
+    """Make room for what is written; the terminal of a program that has ended cannot be read."""
+    with contextlib.suppress(BlockingIOError):
+        os.read(terminal, 65536)
 
 
 def test_ctrl_c_keeps_what_was_driven(tmp_path):
@@ -104,11 +115,34 @@ def test_ctrl_c_keeps_what_was_driven(tmp_path):
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert "50 Hz" in process.stderr.readline()
-    wait_for_first_frame(tmp_path, process)
+
+    def look():
+        assert process.poll() is None, process.stderr.read()
+
+    wait_for_first_frame(tmp_path, look)
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
     assert "stopped after" in said
+    frames = read_set(out)
+    assert len(frames) > 0
+    assert not frames.losses
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_terminal_that_is_closed_keeps_what_was_driven(tmp_path):
+    """As sshd does it: nothing can be written any more, and both the kernel and the shell send SIGHUP."""
+    out = tmp_path / "drive.mcap"
+    far = {"start": [0, 0, 0], "pieces": [{"straight": 20.0}]}
+    words = command(tmp_path, "--rate", "50", "--out", str(out), scene=scene_file(tmp_path, far))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(words[0], words)  # noqa: S606
+    os.set_blocking(terminal, False)
+    wait_for_first_frame(tmp_path, lambda: read_terminal(terminal))
+    os.close(terminal)
+    os.kill(child, signal.SIGHUP)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
     frames = read_set(out)
     assert len(frames) > 0
     assert not frames.losses

@@ -83,6 +83,7 @@ def test_a_name_that_no_engine_has_is_one_line(plugins, name, words):
         ("raise OSError('libtoy.so: cannot open\\nshared object')", "OSError: libtoy.so: cannot open shared object"),
         ("x = 1", "AttributeError: module 'toy_b' has no attribute 'Toy'"),
         ("Toy = 3", "toy_b:Toy is no class"),
+        ("from os import system as Toy", "toy_b:Toy is no class"),
         ("class Toy:\n    def step(self): pass", "lacks variant, time, step_size, set_pose"),
         (STILL, "lacks labels, render, variant of simjudge"),
     ],
@@ -94,6 +95,14 @@ def test_a_broken_plugin_keeps_its_true_error_in_one_line(module, plugins, text,
         engine_class("toy")
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_an_engine_that_cannot_be_made_keeps_its_true_error_in_one_line(module, plugins, monkeypatch):
+    module("toy_c", "class Toy:\n    def __init__(self, path):\n        pass\n")
+    plugins(("toy", "toy_c:Toy"))
+    monkeypatch.setattr("simjudge.engines.registry.Engine", object)
+    with pytest.raises(SimjudgeError, match=r"^engine toy: toy_c:Toy .*cannot be made: TypeError: [^\n]*$"):
+        make_engine("toy", None)
 
 
 def test_our_own_names_are_taken(plugins):

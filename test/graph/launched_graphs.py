@@ -65,3 +65,40 @@ def environment(folder, domain):
 def launch_command(name, *words):
     """The command that does what `ros2 launch simjudge NAME.launch.py WORDS` does."""
     return [sys.executable, "-c", SERVE, str(ROOT / f"launch/{name}.launch.py"), *words]
+
+
+PARENT = """
+import sys
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import PushRosNamespace
+
+DRIVER = {driver!r}
+
+def generate_launch_description():
+    graph = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource({file!r}), launch_arguments=list({arguments!r}.items())
+    )
+    driver = ExecuteProcess(cmd=[sys.executable, "-c", DRIVER], name="driver", output="screen")
+    space = [PushRosNamespace(each) for each in {namespaces!r}]
+    named = DeclareLaunchArgument("model_name", default_value="")
+    return LaunchDescription([named, driver, GroupAction([*space, graph])])
+"""
+DRIVER = """
+import pathlib, sys, time
+print("driver", "up", flush=True)
+while not pathlib.Path({release!r}).exists():
+    time.sleep(0.05)
+print("driver", "lived on", flush=True)
+"""
+
+
+def parent_command(folder, name, *words, namespaces=(), **arguments):
+    """Launch somebody's launch file: a robot's driver, which ends once FOLDER/release is there, and a graph."""
+    given = {key: str(text) for key, text in arguments.items()}
+    driver = DRIVER.format(release=str(folder / "release"))
+    file = str(ROOT / f"launch/{name}.launch.py")
+    path = folder / "robot.launch.py"
+    path.write_text(PARENT.format(driver=driver, file=file, arguments=given, namespaces=list(namespaces)))
+    return [sys.executable, "-c", SERVE, str(path), *words]

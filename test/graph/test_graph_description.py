@@ -58,6 +58,26 @@ def test_arguments_that_make_no_sense_are_usage_errors(graph, given, message):
         GRAPHS[graph].processes(given)
 
 
+def test_transforms_of_several_robots_are_kept_apart_where_it_is_asked():
+    below = processes("sim", scene="lab", robot_ns="a", tf="namespace", out="x.mcap")
+    for process in below.values():
+        assert {("/tf", "tf"), ("/tf_static", "tf_static")} <= set(process.remappings), process.name
+    assert "/tf" in below["record_node"].parameters["topics"], "it goes by the same names"
+    usual = processes("sim", scene="lab", robot_ns="a")
+    assert not [pair for process in usual.values() for pair in process.remappings if pair[0] == "/tf"]
+
+
+@pytest.mark.parametrize(("text", "meant"), [("True", "true"), ("1", "true"), ("Yes", "true"), ("FALSE", "false"),
+                                             ("0", "false"), (" off ", "false")])  # fmt: skip
+def test_a_truth_may_be_written_as_launch_and_yaml_write_it(text, meant):
+    for graph in GRAPHS.values():
+        truths = {each.name: text for each in graph.arguments if {"true", "false"} <= set(each.choices)}
+        needed = {each.name: "x" for each in graph.arguments if each.default is None}
+        completed = graph.complete({**needed, **truths})
+        assert "use_sim_time" in truths
+        assert {completed[name] for name in truths} == {meant}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -221,8 +241,6 @@ def test_into_the_bridge_the_recording_is_played_as_a_camera():
 
 
 def test_the_real_car_by_names_alone():
-    robot = read_robot("art1")
-    assert robot.parameters == {}
     bridge = processes("detect", **DETECT, robot="art1")["camera_bridge_node"]
     assert dict(bridge.remappings)["image"] == "sensing/front_facing_camera/raw"
     assert bridge.parameters == {}
@@ -234,6 +252,7 @@ def test_the_real_car_by_names_alone():
 @pytest.mark.parametrize(
     ("name", "kind", "topic"),
     [
+        ("art1", "art_msgs/msg/VehicleInput", "control/vehicle_inputs"),
         ("f1tenth", "ackermann_msgs/msg/AckermannDriveStamped", "drive"),
         ("turtlebot3", "geometry_msgs/msg/Twist", "cmd_vel"),
         ("turtlebot4", "geometry_msgs/msg/Twist", "cmd_vel"),

@@ -1,6 +1,7 @@
 """The runner, with programs that behave and programs that do not: order, patience, signals, last lines, exit codes."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -20,15 +21,20 @@ PROGRAMS = {
     "loses": "time.sleep(0.2); sys.exit(3)",
     "fails": "say('it went wrong'); sys.exit(1)",
     "crashes": "say('last words'); os.kill(os.getpid(), signal.SIGSEGV)",
+    "talks": "[say(f'line {n}') for n in range(6)]; sys.exit(1)",
+    "leaves": "import subprocess; say('last words'); subprocess.Popen(['sleep', '20']); sys.exit(1)",
     "serves": "signal.signal(signal.SIGINT, end); forever()",
     "fails_late": "signal.signal(signal.SIGINT, lambda *_: sys.exit(1)); forever()",
+    "keeps": "signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), open(sys.argv[1], 'w'), sys.exit(0))); forever()",
+    "stops": "signal.signal(signal.SIGINT, lambda *_: sys.exit(130)); forever()",
     "deaf_to_int": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, end); forever()",
     "deaf": "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN); forever()",
 }  # fmt: skip
 HEAD = f"""\
 #!{sys.executable}
 import os, signal, sys, time
-say = lambda text: print(text, flush=True)
+# Not print: interrupted by a signal while it writes, it refuses the print of the handler, whose text is lost.
+say = lambda text: os.write(1, text.encode() + b'\\n')
 def end(*_):
     say('ended'); sys.exit(0)
 def forever():
@@ -74,6 +80,29 @@ def test_the_end_of_the_work_ends_the_others(run, make):
     assert run.told == []
 
 
+RUN = """
+import sys
+from simjudge.graph.description import Process
+from simjudge.graph.runner import Runner
+say = lambda *words: print(*words, flush=True)
+Runner(say, say).run([Process("keeps", sys.argv[1], package="elsewhere", arguments=(sys.argv[2],))])
+"""
+
+
+def test_a_terminal_that_is_closed_leaves_programs_the_time_to_save(make, tmp_path):
+    """The kernel sends SIGHUP, the shell a second one, and nothing can be written any more."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", RUN, make("keeps").executable, str(tmp_path / "kept")])  # noqa: S606
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)
+    os.kill(child, signal.SIGHUP)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (tmp_path / "kept").exists()
+
+
 def test_keys_out_of_a_pipe_reach_the_program_that_reads_them(run, make):
     (there, here), before = os.pipe(), os.dup(0)
     os.write(here, b"wq")
@@ -108,9 +137,28 @@ def test_a_program_that_dies_is_reported_and_ends_the_run(run, make, what, how, 
     assert ("serves", "ended") in run.lines
 
 
+def test_the_last_lines_are_waited_for_however_busy_the_machine_is(make):
+    told = []
+    assert Runner(lambda *_: time.sleep(0.4), told.append).run([make("talks")]) == 1
+    assert told[0] == "error: talks ended with exit code 1 while the others ran; its last lines:"
+    assert told[-1] == "    line 5"
+
+
+def test_what_a_program_leaves_behind_is_not_waited_for_long(make, run):
+    began = time.monotonic()
+    assert run(make("leaves")) == 1
+    assert time.monotonic() - began < 10
+    assert "    last words" in run.told
+
+
 def test_an_error_at_the_end_is_an_error(run, make):
     assert run(make("works", leads=True), make("fails_late")) == 1
     assert run.told[0].startswith("error: fails_late ended with exit code 1")
+
+
+def test_work_that_was_not_done_when_the_run_ended_is_said(run, make):
+    assert run(make("works", leads=True), make("stops")) == 130
+    assert run.told == ["stopped before the work of stops was done"]
 
 
 def test_what_a_manager_shuts_down_ends_the_run_once_all_of_it_has_ended(run, make):

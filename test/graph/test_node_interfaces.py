@@ -125,7 +125,7 @@ INSTALLED = {f"where {name} is installed" for name in ("vision_msgs", "ackermann
 CASES = [
     ("detection_node", "detect", {"calibration": "art1_camera"}, set()),
     ("camera_bridge_node", "detect", {"calibration": "art1_camera"}, {"with a calibration"}),
-    ("validation_node", "live", {"bootstrap": "0", "permutations": "0"}, {"live"}),
+    ("validation_node", "live", {"draws": "0"}, {"live"}),
     ("objects_node", "objects", {"sensor": "both"}, {"with `follow` labels", "with `sensor` lidar or both"}),
     ("sim_node", "sim", {"detector": "ground_truth"}, {"with `ground_truth_detections`"}),
     ("drive_node", "sim", {"detector": "ground_truth"}, {"with `driver` cones"}),

@@ -62,6 +62,10 @@ def test_what_ros_takes_is_taken(check, text):
     [
         ("detection_node:\n  ros__parameters:\n    min_scor: 0.5", 3,
          "detection_node has no parameter min_scor; is min_score meant?"),
+        ("sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        publisher: {relibility: x}", 5,
+         "there is no policy relibility; there are history, depth, reliability"),
+        ("sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        depth: 1", 5,
+         "must be qos_overrides./TOPIC.publisher.POLICY or"),
         ("detection_node:\n  ros__parameters:\n    zzz: 0.5", 3, "no parameter zzz; see the tables of docs/ros.md"),
         ("detector_node:\n  ros__parameters:\n    iou: 0.5", 3, "no node detector_node; is detection_node meant?"),
         ("/**:\n  ros__parameters:\n    min_scor: 0.5", 3, "no node of simjudge has the parameter min_scor"),

@@ -129,7 +129,7 @@ def test_what_cannot_be_configured_stays_unconfigured_and_says_why(graph, lead):
 def test_a_judge_keeps_its_frames_while_inactive_and_cleanup_writes_the_result(graph, lead, tmp_path):
     bag, out = ROOT / "bags/sim.mcap", tmp_path / "out"
     judge = graph.start(
-        "validation_node", reference=bag, model=RED, patch="60x60", bootstrap=0, permutations=0, both_directions=False,
+        "validation_node", reference=bag, model=RED, patch="60x60", draws=0, both_directions=False,
         report=False, out=out, autostart=False, certainty_time=0.0,
     )  # fmt: skip
     detector = graph.start("detection_node", model=RED, every_frame=True)
@@ -155,7 +155,7 @@ def test_a_judge_keeps_its_frames_while_inactive_and_cleanup_writes_the_result(g
 
 def test_theta_and_min_score_change_between_two_results_and_are_refused_within_one(graph, lead, tmp_path):
     bag, first, second = ROOT / "bags/sim.mcap", tmp_path / "first", tmp_path / "second"
-    rules = {"model": RED, "patch": "60x60", "bootstrap": 0, "permutations": 0}
+    rules = {"model": RED, "patch": "60x60", "draws": 0}
     judge = graph.start(
         "validation_node", a=bag, b=bag, **rules, both_directions=False, report=False, out=first, autostart=False,
     )  # fmt: skip

@@ -31,7 +31,7 @@ def publish(graph, topic, count, profile=10, rest=0.02):
     return publisher
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_a_signal_closes_the_recording(graph, tmp_path, number, storage):
     out = tmp_path / "out"

@@ -42,7 +42,7 @@ def small(graph):
     return made
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_node_with_everything_closed(graph, small, number):
     assert graph.stop(small.process, number, timeout=15) == 0
     assert graph.output(small.process).endswith("closed\n")

@@ -19,7 +19,7 @@ from simjudge.studies.drives.drive_settings import DriveComparisonSettings  # no
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 RELIABLE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
-FEW = {"bootstrap": 20, "permutations": 50}
+FEW = {"draws": 50}
 ODOMETRY, INPUT = "/vehicle/odometry", "/vehicle/input"
 
 

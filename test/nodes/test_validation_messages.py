@@ -21,7 +21,7 @@ from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 from simjudge.studies.result_writing import comparison_parameters
 
-SHORT = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
+SHORT = CompareSettings(theta=0.3, draws=20)
 HEAD = make_header(1_500_000_000, "camera")
 SIDE = {
     "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
@@ -117,7 +117,7 @@ def test_contexts_of_live_frames(live_is_a):
 
 
 def test_markers_say_w1_and_overlap():
-    numbers = compare_pair(made(1), made(2, far=True), CompareSettings(bootstrap=0, permutations=0)).numbers
+    numbers = compare_pair(made(1), made(2, far=True), CompareSettings(draws=0)).numbers
     markers = marker_message(HEAD, summary_lines(numbers, {"0": "cone", "1": "post"})).markers
     assert markers[0].action == markers[0].DELETEALL
     assert [m.text for m in markers[1:]] == [

@@ -33,8 +33,8 @@ LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
 LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"
-FEW = {"bootstrap": 50, "permutations": 50}
-QUICK = CompareSettings(bootstrap=50, permutations=50)
+FEW = {"draws": 50}
+QUICK = CompareSettings(draws=50)
 
 
 def simjudge(*arguments):
@@ -56,7 +56,7 @@ def sets(tmp_path_factory):
 def expected(sets, tmp_path_factory):
     """The result folder of `simjudge compare`."""
     out = tmp_path_factory.mktemp("expected") / "result"
-    simjudge("compare", *sets, "--out", out, "--bootstrap", 50, "--permutations", 50)
+    simjudge("compare", *sets, "--out", out, "--draws", 50)
     return out
 
 
@@ -296,7 +296,7 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
 @pytest.mark.long
 def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, messages, expected, tmp_path):
     out, given = tmp_path / "out", {"reference": sets[0], "out": tmp_path / "out", "both_directions": False}
-    node = graph.start("validation_node", **given, permutations=100_000, bootstrap=0, certainty_time=3600.0)
+    node = graph.start("validation_node", **given, draws=100_000, certainty_time=3600.0)
     ears, feed = Ears(graph), Feed(graph, messages)
     feed.wait()
     feed.send_both(range(40))
@@ -310,7 +310,7 @@ def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, mess
     assert node.wait(120) == 0, graph.output(node)
     assert "certainty is left out" in graph.output(node)
     assert (tmp_path / "out.journal").exists()
-    again = graph.start("validation_node", **given, bootstrap=50, permutations=50)
+    again = graph.start("validation_node", **given, draws=50)
     graph.wait_for(again, "resumed after 40 frames")
     assert graph.stop(again) == 0, graph.output(again)
     assert_same_numbers(out, expected)

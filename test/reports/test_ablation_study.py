@@ -103,8 +103,7 @@ steps:
         by_itself: {noisy: {step: by-noisy}}
         baseline_by: {noisy: {step: by-baseline}}
       changes: {noisy: strong noise}
-      permutations: 100
-      bootstrap: 20
+      draws: 100
       block: 0
 """
 

@@ -12,7 +12,7 @@ from random_frames import made
 import simjudge as sj
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
 
-FEW = {"theta": 0.3, "bootstrap": 20, "permutations": 20}
+FEW = {"theta": 0.3, "draws": 20}
 
 
 @pytest.fixture(scope="module")

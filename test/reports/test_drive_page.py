@@ -17,7 +17,7 @@ from simjudge.reports.drive_page import render_drives_page
 from simjudge.reports.drive_sentences import headline, metric_sentence, number, worst_verdict
 from simjudge.results.drive_result import load_drive_result
 
-FEW = ["--permutations", "200", "--bootstrap", "200"]
+FEW = ["--draws", "200"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def result(drives, tmp_path_factory):
 
 
 def test_the_command_equals_python(result, drives):
-    found = sj.compare_drives(*drives, permutations=200, bootstrap=200)
+    found = sj.compare_drives(*drives, draws=200)
     saved = json.loads((result / "drives.json").read_text())
     assert json.loads(json.dumps(found.content["metrics"])) == [
         {key: row[key] for key in found.content["metrics"][0]} for row in saved["metrics"]
@@ -87,7 +87,7 @@ def test_words_follow_the_verdicts(result):
     assert metric_sentence(lateral).startswith("Lateral error: large gap. W1 is 0.1")
     for verdict, words in {
         "predicts": "one of 0.05 m or more is ruled out", "cannot_tell": "may hide",
-        "no_overlap": "never drives a stretch", "too_few": "too few", "not_tested": "no permutations",
+        "no_overlap": "never drives a stretch", "too_few": "too few", "not_tested": "no draws",
     }.items():  # fmt: skip
         reason = "few_units" if verdict == "too_few" else ""
         assert words in metric_sentence({**lateral, "verdict": verdict, "verdict_reason": reason})

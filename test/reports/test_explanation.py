@@ -89,7 +89,7 @@ def test_table_and_waterfall_show_the_same_parts():
 
 def test_python_and_command_write_page_table_and_figure(tmp_path):
     scene = paint(2, 12)
-    given = {"paired": True, "permutations": 40, "bootstrap": 40, "patch": (24, 24), "theta": 0.6, "sample": 3}
+    given = {"paired": True, "draws": 40, "patch": (24, 24), "theta": 0.6, "sample": 3}
     for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):
         sj.write(frames, tmp_path / name, "coco")
     found = sj.explain(tmp_path / "a", tmp_path / "b", tmp_path / "out", detector=RedDetector(), **given)
@@ -104,7 +104,7 @@ def test_python_and_command_write_page_table_and_figure(tmp_path):
         "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
     )
     line = ["explain", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24",
-            "--sample", "3", "--permutations", "40", "--bootstrap", "40", "--causes", "white_balance"]  # fmt: skip
+            "--sample", "3", "--draws", "40", "--causes", "white_balance"]  # fmt: skip
     line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

@@ -18,7 +18,7 @@ from simjudge.reports.figure_files import save_drawn
 from simjudge.reports.report_figure import ReportFigure, add_axes
 from simjudge.reports.result_figures import CLASS_FIGURES
 
-FIGURES = ["overview", "w1_vs_floor", "w1_vs_overlap", "sweep"]
+FIGURES = ["overview", "gap_by_class", "w1_vs_overlap", "sweep"]
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +53,15 @@ def test_every_figure_has_its_numbers_beside_it(result: ComparisonResult, tmp_pa
         assert {row["panel"] for row in rows} <= {str(n + 1) for n in range(len(figure.axes))}
 
 
-def test_w1_and_its_floor_by_class(result: ComparisonResult) -> None:
+def test_the_gap_and_w1_by_class(result: ComparisonResult) -> None:
     entries = result.saved.entries
-    points = marks_of(result, "w1_vs_floor", "point")
-    assert [(each.y_name, each.x) for each in points] == [(e.label, e.numbers.mean_w1) for e in entries]
-    bars = marks_of(result, "w1_vs_floor", "bar")
+    points = marks_of(result, "gap_by_class", "point")
+    assert [each.x for each in points[::2]] == [e.numbers.gap for e in entries]
+    assert [each.x for each in points[1::2]] == [e.numbers.mean_w1 for e in entries]
+    bars = marks_of(result, "gap_by_class", "bar")
     assert [each.x_end for each in bars] == [e.numbers.noise_q95 for e in entries]
-    floors = [each for each in marks_of(result, "w1_vs_floor", "line") if each.series == "floor: mean W1 by chance"]
-    assert [each.x for each in floors[::2]] == [e.numbers.noise for e in entries]
+    noise = [each for each in marks_of(result, "gap_by_class", "line") if each.series == "noise: mean W1 by chance"]
+    assert [each.x for each in noise[::2]] == [e.numbers.noise for e in entries]
 
 
 def test_bars_of_a_histogram_count_the_contexts(result: ComparisonResult, table: pa.Table) -> None:

@@ -23,7 +23,6 @@ from simjudge.reports import figures
 from simjudge.reports.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.reports.class_figures import MAP_COLUMNS
 from simjudge.reports.figure_files import save_figures
-from simjudge.reports.number_format import interval_on_w1
 from simjudge.reports.palette import DARK, LIGHT, SERIES, series_colours
 from simjudge.reports.point_labels import spread_positions
 from simjudge.reports.report_figure import ReportFigure, plain_text
@@ -34,7 +33,7 @@ BY_CLASS = (
     figures.w1_histogram, figures.performance_distributions, figures.difference_histogram, figures.performance_vs_size,
     figures.context_map,
 )  # fmt: skip
-WHOLE = (figures.plot, figures.w1_vs_floor, figures.w1_vs_overlap, figures.sweep_curves)
+WHOLE = (figures.plot, figures.gap_by_class, figures.w1_vs_overlap, figures.sweep_curves)
 
 
 @pytest.fixture(scope="module")
@@ -173,10 +172,6 @@ def test_names_cover_no_point_and_no_interval(seed: int) -> None:
         frame = text.get_window_extent(canvas.get_renderer())
         for x, y in axes.transData.transform(dots(figure)):
             assert not (frame.x0 <= x <= frame.x1 and frame.y0 <= y <= frame.y1)
-        for point in points:
-            ends = [(point.entry.numbers.overlap_a, end) for end in interval_on_w1(point.entry) or ()]
-            (x, low), (_, high) = axes.transData.transform(ends)
-            assert not (frame.x0 <= x <= frame.x1 and low < frame.y1 - 2 and frame.y0 + 2 < high)
     frames = [text.get_window_extent(canvas.get_renderer()).padded(-2) for text in names]
     assert not any(a.overlaps(b) for n, a in enumerate(frames) for b in frames[:n])
 
@@ -186,16 +181,17 @@ def test_several_results_have_a_point_each(result: Result, empty: Result) -> Non
     assert len(dots(figures.w1_vs_overlap([result, empty]))) == 1
 
 
-def test_each_class_stands_over_its_floor(result: Result) -> None:
-    figure = figures.w1_vs_floor(result)
-    assert [x for x, _ in dots(figure)] == [e.numbers.mean_w1 for e in result.entries]
+def test_each_class_has_its_gap_and_w1_over_what_chance_gives(result: Result) -> None:
+    figure = figures.gap_by_class(result)
+    values = [value for e in result.entries for value in (e.numbers.gap, e.numbers.mean_w1)]
+    assert [x for x, _ in dots(figure)] == values
     bars = [bar.get_width() for container in figure.axes[0].containers for bar in container]
     assert bars == [e.numbers.noise_q95 for e in result.entries]
     assert "undefined" not in [t.get_text() for t in figure.axes[0].texts]
 
 
 def test_a_class_without_w1_says_so(empty: Result) -> None:
-    figure = figures.w1_vs_floor(empty)
+    figure = figures.gap_by_class(empty)
     assert [t.get_text() for t in figure.axes[0].texts] == ["undefined"] * 3
 
 

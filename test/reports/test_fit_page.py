@@ -95,7 +95,7 @@ def test_python_and_command_write_page_and_figures(tmp_path):
     scene = paint(2, 20)
     for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):
         sj.write(frames, tmp_path / name, "coco")
-    given = {"paired": True, "permutations": 40, "bootstrap": 40, "patch": (24, 24), "theta": 0.6, "sample": 4,
+    given = {"paired": True, "draws": 40, "patch": (24, 24), "theta": 0.6, "sample": 4,
              "block": 0, "parameters": "white_balance", "evaluations": 0}  # fmt: skip
     found = sj.fit(tmp_path / "a", tmp_path / "b", tmp_path / "out", detector=RedDetector(), **given)
     page = (tmp_path / "out" / "fit.html").read_text()
@@ -109,7 +109,7 @@ def test_python_and_command_write_page_and_figures(tmp_path):
         "min_area: 20\nclasses:\n  1: {name: disc, hue: [345, 15], saturation: [0.5, 1], value: [0.2, 1]}\n"
     )
     line = ["fit", "a", "b", "--out", "told", "--model", "red.yaml", "--paired", "--patch", "24x24", "--evaluations",
-            "0", "--sample", "3", "--permutations", "40", "--bootstrap", "40", "--parameters", "exposure"]  # fmt: skip
+            "0", "--sample", "3", "--draws", "40", "--parameters", "exposure"]  # fmt: skip
     line = [str(tmp_path / part) if part in ("a", "b", "told", "red.yaml") else part for part in line]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output

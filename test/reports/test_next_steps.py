@@ -18,7 +18,7 @@ SURE = {
 
 
 def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = False, **more: object) -> Result:
-    inputs = {"a": {"name": "hall"}, "b": {"name": "sim", "frames_needed": 108}}
+    inputs = {"a": {"name": "hall"}, "b": {"name": "sim"}}
     header = {"parameters": {"paired": paired}, "inputs": inputs}
     overall = ResultEntry("overall", "all classes", EntryNumbers.from_json(SURE | {"verdict": verdict} | more))
     return Result("r", Path(), header, overall, classes, None)
@@ -28,21 +28,21 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
     ("result", "said"),
     [
         (made("large_gap"), "simjudge explain says which part of the camera causes it"),
-        (made("gap"), "About 4 times as many independent frames (170 of A and 36 of B) would tell whether"),
+        (made("gap"), "About 4 times as many independent units (170 of A and 36 of B) would tell whether"),
         (made("small_gap"), "If differences below 0.05 do not matter to you, use B (sim). Otherwise: "),
         (made("predicts"), "Use B (sim) in place of A (hall) to test this detector, in contexts that it"),
         (made("predicts", overlap_a=0.2), "but only in the 20\u00a0% of contexts that it shows"),
         (made("cannot_tell"), "About 4 times as many"),
         (made("cannot_tell"), "--paired needs far fewer"),
-        (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent frames (81 "),
+        (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent units (81 "),
         (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot_tell", margin=0.0), "Record more frames."),
-        (made("too_few", verdict_reason="few_units"), "5 independent ones of each set are the least"),
-        (made("too_few", verdict_reason="short_recording"), "Record for longer: about 110 frames of B would do. Where"),
+        (made("too_few", verdict_reason="few_units"), "6 independent units of each set are the least, and 50 are a good start. New places"),
+        (made("too_few", verdict_reason="uneven_units"), "more passes of the same would not"),
         (made("too_few", verdict_reason="never_predicted"), "--rename MODEL=SET"),
-        (made("too_few", verdict_reason="few_permutations"), "more --permutations"),
+        (made("too_few", verdict_reason="few_draws"), "more --draws"),
         (made("no_overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
-        (made("not_tested"), "without --permutations 0"),
+        (made("not_tested"), "without --draws 0"),
     ],
 )
 def test_every_verdict_says_what_to_do(result: Result, said: str) -> None:
@@ -57,9 +57,9 @@ def test_no_verdict_is_left_alone() -> None:
 
 def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
-        ResultEntry(key, label, EntryNumbers.from_json(SURE | {"verdict": verdict, "gap": excess}))
-        for key, label, verdict, excess in (
+        ResultEntry(key, label, EntryNumbers.from_json(SURE | {"verdict": verdict, "gap": gap}))
+        for key, label, verdict, gap in (
             ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
     )  # fmt: skip
-    assert next_step(made("gap", classes)).startswith("Begin with class green, whose W1 is 0.200 above its floor. ")
+    assert next_step(made("gap", classes)).startswith("Begin with class green, whose gap is 0.200. ")
     assert next_step(made("gap", classes[:1])).startswith("The report's breakdowns")

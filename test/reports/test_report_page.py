@@ -79,12 +79,12 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path, table: pa.Table) -> Non
 )
 def test_word_and_numbers_stand_at_the_top(tmp_path: Path, table: pa.Table, verdict: str, word: str) -> None:
     untested = ("noise", "noise_q95", "gap", "gap_low", "gap_high", "p_value", "p_adjusted")
-    changes = dict.fromkeys(untested) | {"permutations": 0} if verdict == "not_tested" else {}
+    changes = dict.fromkeys(untested) | {"draws": 0} if verdict == "not_tested" else {}
     html = page(write_result(tmp_path / "r", table, verdict=verdict, **changes))
     hero = plain(html[html.index('class="hero') : html.index("Verdict by class")])
     assert hero.split(">")[-1].strip().startswith(word)
     assert "Mean W1" in hero
-    assert "No permutations were run" in hero or ("floor" in hero and "95 % interval" in hero)
+    assert "Nothing was drawn" in hero or ("noise" in hero and "The gap is" in hero and "(95 %: " in hero)
     assert "O_A: B (chrono) shows" in hero
 
 
@@ -131,7 +131,7 @@ def test_several_results_side_by_side(tmp_path: Path, table: pa.Table) -> None:
         assert f"<h2>{name}</h2>" in html
     assert html.count('class="observed') > 6
     assert "theta varied, patch 120 × 120" in words
-    assert "These curves have no floor" in words
+    assert "These curves have no noise beside them" in words
 
 
 def test_a_sweep_alone(tmp_path: Path, table: pa.Table) -> None:

@@ -12,6 +12,7 @@ from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS
 from simjudge.reports.sentences import (
     SetNames,
     correction_sentence,
+    headline,
     meaning,
     undefined_reason,
     verdict_numbers,
@@ -22,21 +23,21 @@ from simjudge.results.saved_result import ResultEntry
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
     "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "gap_low": 0.5, "gap_high": 0.58, "noise": 0.12,
-    "noise_q95": 0.15, "gap": 0.54, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
+    "noise_q95": 0.15, "gap": 0.54, "gap_share": 1.0, "gap_size": 0.54, "drawn_share": 1.0, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
     "overlap_a": 96 / 117,
-    "margin": 0.05, "detectable_gap": 0.15, "permutations": 999, "bootstrap": 100, "units_a": 30, "units_b": 4,
+    "margin": 0.05, "detectable_gap": 0.15, "draws": 999, "units_a": 30, "units_b": 4,
     "verdict_reason": "",
     "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
 }  # fmt: skip
 SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
-UNTESTED = {"verdict": "not_tested", "noise": None, "p_value": None, "permutations": 0}
+UNTESTED = {"verdict": "not_tested", "noise": None, "p_value": None, "draws": 0, "gap": None, "gap_low": None, "gap_high": None}
 ABSENT = dict.fromkeys(
     ("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted")
 )
 
 
 FEW = {"verdict_reason": "few_units"}
-COUNTED = dict.fromkeys(("permutations", "bootstrap", "units_a", "units_b"), 0)
+COUNTED = dict.fromkeys(("draws", "units_a", "units_b"), 0)
 
 
 def entry(**changes: object) -> ResultEntry:
@@ -47,8 +48,12 @@ def entry(**changes: object) -> ResultEntry:
     ("changes", "said"),
     [
         ({}, "B (sim) does not predict A (hall): in like contexts the detector's performance differs by 0.05 or more."),
-        ({}, "Mean W1 0.660 is 0.540 above the floor of 0.120 to expect if the sets did not differ"),
-        ({}, "p = 0.001, the smallest that 999 permutations can show."),
+        ({}, "The gap is 0.540 (95 %: 0.500 to 0.580); p = 0.001, the smallest that 999 draws can show."),
+        ({}, "Mean W1 is 0.660; sets of these sizes that do not differ have 0.120 (noise)."),
+        ({"gap": 0.03, "gap_share": 0.1, "gap_size": 0.3}, "The gap is 0.030 (95 %: 0.500 to 0.580), about 0.30 in 10 % of"),
+        ({"adjusted_w1": 0.2}, "Mean W1 is 0.660, and 0.200 adjusted to like objects; sets of these sizes that do not"),
+        ({"adjusted_w1": 0.2}, "Gap, p and verdict are of the adjusted one."),
+        ({"drawn_share": 0.12}, "A drawn 12 % of the contexts carries the draws; the interval holds what that adds."),
         ({"p_value": 0.04, "p_adjusted": 0.04}, "p = 0.040."),
         ({"verdict": "gap"}, "differ beyond chance; whether by more or by less than 0.05, more frames would tell"),
         ({"verdict": "small_gap", "margin": 0.2}, "differ beyond chance, but by less than 0.2."),
@@ -56,16 +61,13 @@ def entry(**changes: object) -> ResultEntry:
         (SMALL, "one of 0.05 or more is not ruled out: more frames would tell."),
         ({"verdict": "too_few", "verdict_reason": "never_predicted"}, "this detector has no such class"),
         ({"verdict": "too_few", "verdict_reason": "few_units"},
-         "only 30 independent frames of A (hall) and 4 of B (sim) hold this class; 5 of each are needed"),
-        ({"verdict": "too_few", "verdict_reason": "short_recording"}, "a recording is too short. Its frames resemble"),
-        ({"verdict": "too_few", "verdict_reason": "few_relabellings"}, "even the largest difference could be chance"),
-        ({"verdict": "too_few", "verdict_reason": "few_permutations"}, "999 permutations are too few"),
-        (SMALL | {"mean_w1": 0.13, "gap": 0.01}, "0.010 above the floor of 0.120"),
-        (SMALL | {"mean_w1": 0.11, "gap": -0.01}, "0.010 below the floor of 0.120"),
-        (SMALL | {"mean_w1": 0.12, "gap": 0.0}, "is at the floor of 0.120"),
+         "only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed at least: new "
+         "places and things would help, more passes of the same would not."),
+        ({"verdict": "too_few", "verdict_reason": "uneven_units"}, "even the largest difference could be chance"),
+        ({"verdict": "too_few", "verdict_reason": "few_draws"}, "999 draws are too few"),
+        (SMALL | {"gap": 0.0, "gap_low": 0.0, "gap_high": 0.03}, "The gap is 0.000 (95 %: 0.000 to 0.030)"),
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
-        (UNTESTED, "no permutations were run: W1 alone does not tell whether there is a gap"),
-        ({"verdict": "not_tested", "bootstrap": 0}, "no bootstrap draws were run"),
+        (UNTESTED, "nothing was drawn: W1 alone does not tell whether there is a gap"),
         (SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
          "But the detector finds next to nothing in either set (mean performance 0.010 and 0.040, both below the"),
         (ABSENT | {"verdict": "no_overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
@@ -73,7 +75,26 @@ def entry(**changes: object) -> ResultEntry:
     ],
 )  # fmt: skip
 def test_verdict_sentence(changes: dict, said: str) -> None:
-    assert said in verdict_sentence(entry(**changes), NAMES)
+    assert said in verdict_sentence(entry(**changes), NAMES).replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("changes", [SMALL | {"verdict": "predicts"}, {"gap_share": 0.9}, {"gap_share": 0.1} | SMALL])
+def test_a_gap_that_is_everywhere_or_not_shown_sits_in_no_part_of_the_contexts(changes: dict) -> None:
+    assert "of the contexts" not in verdict_sentence(entry(**changes), NAMES)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Large gap"),
+        ({"overlap_a": 0.04}, "Large gap, over 4 % of A"),
+        ({"overlap_a": 0.04, "verdict": "predicts"}, "Predicts within 0.05, over 4 % of A"),
+        ({"overlap_a": 0.04, "verdict": "too_few"}, "Too few"),
+        ({"overlap_a": 0.5}, "Large gap"),
+    ],
+)
+def test_a_verdict_over_little_overlap_says_over_how_much(changes: dict, said: str) -> None:
+    assert headline(entry(**changes)).replace("\u00a0", " ") == said
 
 
 def test_a_detector_that_works_on_one_set_is_no_weak_one() -> None:
@@ -82,10 +103,10 @@ def test_a_detector_that_works_on_one_set_is_no_weak_one() -> None:
 
 def test_a_w1_never_stands_alone() -> None:
     for words in (verdict_sentence(entry(), NAMES), verdict_numbers(entry(), NAMES)):
-        assert "floor" in words
+        assert "noise" in words
         assert "0.500 to 0.580" in words
     assert "alone does not tell" in verdict_sentence(entry(**UNTESTED), NAMES)
-    assert "no floor" in verdict_numbers(entry(**UNTESTED), NAMES)
+    assert "no noise" in verdict_numbers(entry(**UNTESTED), NAMES)
 
 
 def test_every_verdict_has_a_colour_and_a_meaning() -> None:
@@ -144,8 +165,8 @@ def test_chance_counts_only_tested_classes() -> None:
         ("mean_w1", {"compared": 0}, {}, "no context of A has a similar one in B"),
         ("mean_w1", {"compared": 0, "n_b": 0}, {}, "B has no contexts of this class"),
         ("mean_w1", {"compared": 0, "n_a": 0, "n_b": 0}, {}, "A and B have no contexts"),
-        ("gap_low", {"gap_low": None}, {"bootstrap": 0}, "no bootstrap was asked for"),
-        ("p_value", {"p_value": None}, {"permutations": 0}, "no permutations were asked for"),
+        ("gap_low", {"gap_low": None}, {"draws": 0}, "no draws were asked for"),
+        ("adjusted_w1", {}, {"draws": 999}, "nothing had to be adjusted"),
         ("mean_performance_b", {"mean_performance_b": None, "n_b": 0}, {}, "B has no contexts"),
         ("mean_performance_outside_a", {"mean_performance_outside_a": None}, {}, "outside the overlap"),
         ("map50_a", {"map50_a": None}, {}, "no average precision"),

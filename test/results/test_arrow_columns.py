@@ -57,7 +57,7 @@ def made(name):
     frame, kind = np.arange(12), np.zeros(12)
     found = sj.Predictions.build(frame, kind, box + 2, np.full(12, 0.9))
     return sj.FrameSet.build(name, [(640, 480)] * 12, sj.Objects.build(frame, kind, box), found)
-result = sj.compare(made("a"), made("b"), permutations=20, bootstrap=20)
+result = sj.compare(made("a"), made("b"), draws=20)
 assert len(result.contexts) == 24
 slow = ("pandas", "matplotlib", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.stats")
 print([name for name in slow if name in sys.modules])

@@ -51,7 +51,7 @@ def test_a_class_fails_only_with_its_comparison():
 def test_what_could_not_be_told_is_said():
     blind = result(None)
     assert GapLimit().gaps([blind]) == []
-    assert GapLimit().sight([blind]) == "1 of 1 comparisons could not tell any gap (no overlap, or too few frames)"
+    assert GapLimit().sight([blind]) == "1 of 1 comparisons could not tell any gap (no overlap, or too few units)"
     assert GapLimit().sight([]) == "nothing was compared"
     assert "a gap of 0.070 would have been shown" in GapLimit().sight([result(0.3)])
 

@@ -19,6 +19,7 @@ from simjudge.reports.sentences import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
+from simjudge.results.result_fields import read_gallery
 from simjudge.results.saved_result import load_results
 
 NAMES = SetNames("A", "B")
@@ -287,3 +288,11 @@ def test_what_is_behind_the_seam_is_in_sight(tmp_path: Path, sets: tuple[FrameSe
     beyond = [crop for crop in around.values() if crop["place"][0] < 0 or crop["place"][2] > width]
     assert beyond
     assert any(len(crop["labels"]) > len(flat[crop["row"]]["labels"]) for crop in beyond)
+
+
+def test_the_largest_class_id_is_saved_and_read(tmp_path: Path) -> None:
+    sets = tuple(made_set(name, seed, 15, classes=(2**31 - 1,)) for name, seed in (("a", 1), ("b", 2)))
+    save_gallery(tmp_path, *sets, ContextTable(made_contexts(*sets)), PATCH, per_kind=1)
+    gallery = read_gallery(tmp_path / "gallery" / "gallery.json")
+    assert {item.class_id for item in gallery.items} == {2**31 - 1}
+    assert {label[0] for crop in gallery.crops for label in crop.labels} == {2**31 - 1}

@@ -86,6 +86,21 @@ BREAKS: dict[str, Callable[[Path], object]] = {
     "result.json: class_names.1: a text is needed; this is 5": _rewrite(lambda c: c["class_names"].update({"1": 5})),
     "result.json: losses[0]: a text is needed": _rewrite(lambda c: c.update(losses=[{}])),
     "result.json: parameters.theta: a number is needed": _rewrite(lambda c: c["parameters"].update(theta=10**400)),
+    "result.json: parameters.patch: 2 numbers from 1 to 4096 [height, width]": _rewrite(
+        lambda c: c["parameters"].update(patch=[100_000, 100_000])
+    ),
+    "result.json: parameters.permutations: a whole number from 0 to 100000": _rewrite(
+        lambda c: c["parameters"].update(permutations=10**12)
+    ),
+    "result.json: overall.bootstrap: a whole number from 0 to 100000": _rewrite(
+        lambda c: c["overall"].update(bootstrap=10**12)
+    ),
+    "result.json: overall.units_a: a whole number from 0 to 10000000": _rewrite(
+        lambda c: c["overall"].update(units_a=10**12)
+    ),
+    "result.json: inputs.b.units: a whole number from 0 to 10000000": _rewrite(
+        lambda c: c["inputs"].update(b={"units": 10**12})
+    ),
     "contexts.parquet: is missing": lambda folder: (folder / "contexts.parquet").unlink(),
     "contexts.parquet: cannot be read as a table": _cut("contexts.parquet", 500),
     "contexts.parquet: lacks the column w1": _without_w1,

@@ -54,7 +54,7 @@ def test_compare_sweep_and_the_live_reference_rename(sets):
 def test_on_the_command_line(sets, tmp_path, command):
     a, b, model = map(str, sets)
     line = [command, a, b, "--model", model, "--patch", "20x20", "--out", str(tmp_path / "out")]
-    line += ["--bootstrap", "0", "--permutations", "0"] if command == "compare" else ["--patches", "20"]
+    line += ["--draws", "0"] if command == "compare" else ["--patches", "20"]
     refused = CliRunner().invoke(app, line)
     assert "say with --rename MODEL=SET which are the same" in str(refused.exception)
     done = CliRunner().invoke(app, [*line, "--rename", "scarlet=ruby", "--trust"])

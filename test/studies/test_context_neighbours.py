@@ -17,7 +17,7 @@ from simjudge.studies.context_neighbours import MOST_NEIGHBOURS, with_neighbours
 @pytest.fixture(scope="module")
 def compared() -> ComparisonResult:
     a, b = made(1, 12), made(2, 12)
-    return sj.compare(a, b, patch=40, theta=0.3, permutations=0, bootstrap=0)
+    return sj.compare(a, b, patch=40, theta=0.3, draws=0)
 
 
 def similarities(result: ComparisonResult, row: int) -> dict[int, float]:

@@ -14,8 +14,11 @@ from bag_samples import SECOND, image, labels, write_mcap
 from drive_recordings import header, message, odometry, vector, write_drive
 from typer.testing import CliRunner
 
+import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.images import ArrayImages, encode_png
+from simjudge.core.object_tables import Objects
 from simjudge.graph.graphs import GRAPHS
 from simjudge.studies.doctor import findings as names
 from simjudge.studies.doctor.doctor import diagnose
@@ -224,6 +227,67 @@ def test_whole_recording_passes_every_check(tmp_path):
     assert answers == {"compare": YES, "replay": YES, "objects": YES, "lidar": NO, "live": YES, "drive": YES}
     checked = {each.check for each in found.findings if each.verdict == names.PASS}
     assert {names.OPTICAL, names.COVERED, names.CENTRE, names.PREDICTIONS_FIT} <= checked
+
+
+@pytest.mark.parametrize("robot", ["r1", "r2"])
+def test_the_transforms_and_poses_of_another_robot_are_not_this_ones(tmp_path, robot):
+    """Both call their frames alike; the second one's camera hangs elsewhere and looks at the sky."""
+    first = [(f"/r1{topic}", time, content) for topic, time, content in whole()]
+    second = [
+        (f"/r2{topic}", time, transform(START, "mast", FRAME, 0.9) if topic == "/tf_static" else content)
+        for topic, time, content in whole()
+    ]
+    write_mcap(tmp_path / "two.mcap", sorted(first + second, key=lambda row: row[1]))
+    found = diagnose(tmp_path / "two.mcap", image_topic=robot)
+    by_check = {each.check: each for each in found.findings}
+    assert by_check[names.POSES].about == f"/{robot}/odom"
+    assert by_check[names.MOTION].about == f"/{robot}/odom"
+    assert by_check[names.MOUNT].verdict == (names.PASS if robot == "r1" else names.MISSING)
+    assert by_check[names.TREE].verdict == (names.PASS if robot == "r1" else names.FAIL)
+    assert "hangs below" not in by_check[names.TREE].note
+
+
+@pytest.mark.parametrize(
+    ("binning", "region", "verdict"),
+    [
+        ((2, 2), (0, 0, 0, 0), names.PASS),
+        ((0, 0), (10, 20, 64, 48), names.PASS),
+        ((2, 2), (10, 20, 128, 96), names.PASS),
+        ((2, 1), (10, 20, 128, 96), names.FAIL),
+    ],
+)
+def test_camera_info_with_binning_or_a_region_is_that_of_the_pictures(tmp_path, binning, region, verdict):
+    full = (region[2] and (640, 480)) or (SIZE[0] * binning[0], SIZE[1] * binning[1])
+    x, y, width, height = region
+    centre = (x + (width or full[0]) / 2 - 0.5, y + (height or full[1]) / 2 - 0.5)
+
+    def change(row):
+        made = camera_info(row.time, size=full, centre=centre)
+        roi = message("sensor_msgs/msg/RegionOfInterest", x, y, height, width, False)
+        return replace(made, binning_x=binning[0], binning_y=binning[1], roi=roi)
+
+    found = diagnose(written(tmp_path / "x.mcap", changed(INFO, change)))
+    by_check = {each.check: each for each in found.findings}
+    assert by_check[names.CALIBRATED_SIZE].verdict == verdict
+    if verdict == names.PASS:
+        assert not troubles(found)
+
+
+@pytest.mark.parametrize("raw", [0, 1])
+def test_of_a_cameras_topics_the_one_with_most_messages_is_looked_at(tmp_path, raw):
+    def compressed(row):
+        data = np.frombuffer(encode_png(np.asarray(row.content.data).reshape(48, 64, 3)), np.uint8)
+        return message("sensor_msgs/msg/CompressedImage", row.content.header, "png", data)
+
+    rows = whole()
+    packed = [row for row in changed(PICTURES, compressed)(rows) if row[0] in PICTURES]
+    few = changed(PICTURES, gone, lambda number: number < raw)(rows)
+    both = [*few, *((f"{topic}/compressed", *rest) for topic, *rest in packed)]
+    write_mcap(tmp_path / "x.mcap", sorted(both, key=lambda row: row[1]))
+    found = diagnose(tmp_path / "x.mcap")
+    assert not troubles(found)
+    assert next(each for each in found.findings if each.check == names.IMAGES).figure == f"{COUNT} pictures"
+    assert len(sj.read(tmp_path / "x.mcap")) == COUNT
 
 
 def test_simulation_that_begins_at_zero_and_joint_states_without_a_frame_are_no_fault(tmp_path):
@@ -435,3 +499,21 @@ def test_one_lidar_must_have_all_that_is_asked_of_lidars(lacking, answer):
         for about in ("/front", "/rear") for check in (names.CLOUDS, names.CLOUD_FIELDS, names.BOXES)
     ]  # fmt: skip
     assert next(each for each in answer_questions(findings) if each.question.name == "lidar").answer == answer
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_objects_are_followed_over_time_only_where_pictures_have_times(tmp_path, stamped):
+    """The line that is printed is one that works: pictures in a folder have no time of recording to stand in."""
+    stamps = [number * SECOND // 10 for number in range(1, 9)] if stamped else None
+    objects = Objects.build(range(8), [0] * 8, [[8, 8, 20, 20]] * 8, [1] * 8)
+    pictures = ArrayImages([np.random.default_rng(n).integers(0, 256, (48, 64, 3), np.uint8) for n in range(8)])
+    made = sj.FrameSet.build("set", [SIZE] * 8, objects, stamp=stamps, class_names={0: "cone"}, images=pictures)
+    for name in ("real", "virtual"):
+        sj.write(made, tmp_path / name, "yolo")
+    found = diagnose(tmp_path / "real")
+    answer = next(each for each in found.answers if each.question.name == "objects")
+    assert answer.answer == (WITH_LOSS if stamped else NO)
+    line = found.command(answer).replace("VIRTUAL", shlex.quote(str(tmp_path / "virtual")))
+    words = [word.replace("result", str(tmp_path / "result")) for word in shlex.split(line)[1:]]
+    code = CliRunner().invoke(app, words).exit_code
+    assert code in ((0, 3) if stamped else (1,))

@@ -32,7 +32,7 @@ def expected() -> dict:
 
 def _compare(**settings) -> PairResult:
     a, b = (read_set(GOLDEN / name) for name in ("a.json", "b.json"))
-    return compare_pair(a, b, CompareSettings(bootstrap=0, permutations=0, **settings), precision=False)
+    return compare_pair(a, b, CompareSettings(draws=0, **settings), precision=False)
 
 
 @pytest.mark.parametrize("name", ["default", "theta_0.6", "patch_80", "class_blind", "mask_1.5", "cpd"])

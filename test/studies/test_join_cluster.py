@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from pathlib import Path
 
@@ -101,6 +102,15 @@ def test_words_for_what_cannot_be(scheduler, share, error, said, monkeypatch):
     monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 1)
     with pytest.raises(error, match=said), join_runner(scheduler, share, print):
         pass
+
+
+@pytest.mark.timeout(30)
+def test_a_port_that_listens_and_says_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(SimjudgeError, match="no Dask scheduler answers there"), join_runner(address, None, print):
+            pass
 
 
 def test_a_share_that_cannot_be_written(address, tmp_path):

@@ -114,7 +114,7 @@ def similar(one, other, theta):
 @pytest.mark.parametrize("theta", [0.5, 0.8])
 def test_w1_is_that_of_loops_over_pixels(theta):
     a, b = street(0), street(1, gap=0.3, name="virtual street")
-    result = sj.compare(a, b, theta=theta, permutations=0, bootstrap=0, **FAST)
+    result = sj.compare(a, b, theta=theta, draws=0, **FAST)
     contexts = naive_contexts(a), naive_contexts(b)
     assert result.inputs["a"]["objects"] == len(contexts[0])
     for kind in (0, 1):
@@ -134,7 +134,7 @@ def test_performance_may_be_seen_from_above():
     a = street(0)
     sunk = replace(a.predictions, centre=a.boxes.centre - np.array([0, 0, 1.55]))
     seen = {
-        iou: sj.compare(a, replace(a, predictions=sunk), permutations=0, bootstrap=0, cuboid_iou=iou, **FAST)
+        iou: sj.compare(a, replace(a, predictions=sunk), draws=0, cuboid_iou=iou, **FAST)
         for iou in ("3d", "bev")
     }
     performance = {iou: each.contexts["performance"][~each.contexts.is_a] for iou, each in seen.items()}
@@ -145,13 +145,13 @@ def test_performance_may_be_seen_from_above():
 
 def test_a_set_against_itself_is_at_the_floor_and_lost_predictions_are_a_gap():
     a = street(0, scans=20)
-    same = sj.compare(a, replace(a, name="again"), permutations=99, bootstrap=50, block=0.0, **FAST)
+    same = sj.compare(a, replace(a, name="again"), draws=99, block=0.0, **FAST)
     assert same.numbers.overall.mean_w1 == 0
     assert same.numbers.overall.p_value > 0.5
     found = a.predictions
     kept = np.flatnonzero((found.cloud + np.arange(len(found))) % 3 > 0)
     fewer = CloudPredictions(**{name: value[kept] for name, value in vars(found).items()})
-    worse = sj.compare(a, replace(a, predictions=fewer), permutations=99, bootstrap=50, block=0.0, **FAST)
+    worse = sj.compare(a, replace(a, predictions=fewer), draws=99, block=0.0, **FAST)
     assert worse.numbers.overall.mean_w1 > worse.numbers.overall.noise
     assert "gap" in worse.verdict
 
@@ -160,7 +160,7 @@ def test_a_set_against_itself_is_at_the_floor_and_lost_predictions_are_a_gap():
 def test_the_order_of_the_points_changes_nothing(paint):
     a, b = street(0), street(1, gap=0.2, name="other")
     shuffled = replace(b, read=lambda n: Cloud(np.random.default_rng(n).permutation(b[n].table)))
-    first, second = (sj.compare(a, each, permutations=20, bootstrap=20, paint=paint, **FAST) for each in (b, shuffled))
+    first, second = (sj.compare(a, each, draws=20, paint=paint, **FAST) for each in (b, shuffled))
     assert first.numbers == second.numbers
     assert first.numbers.overall.compared > 0
 
@@ -170,7 +170,7 @@ def test_the_detector_finds_cuboids_of_no_class():
     lines = []
     with pytest.raises(SimjudgeError, match="holds no predictions; run a detector"):
         sj.compare(a, a, **FAST)
-    result = sj.compare(a, a, model="lidar_cuboids", permutations=0, bootstrap=0, log=lines.append, **FAST)
+    result = sj.compare(a, a, model="lidar_cuboids", draws=0, log=lines.append, **FAST)
     assert any("the detector knows no classes" in line for line in lines)
     assert result.numbers.overall.mean_w1 == 0
     assert result.inputs["a"]["predictions"] > 0
@@ -192,7 +192,7 @@ def test_on_the_command_line_with_a_report(recordings, tmp_path):
     out, detector = tmp_path / "out", tmp_path / "floating.yaml"
     detector.write_text("detector: lidar_cuboids\nground: {method: none}\n")
     line = ["compare", *map(str, recordings), "--sensor", "lidar", "--model", str(detector), "--out", str(out)]
-    done = CliRunner().invoke(app, [*line, "--patch", "8x120", "--permutations", "20", "--bootstrap", "20"])
+    done = CliRunner().invoke(app, [*line, "--patch", "8x120", "--draws", "20"])
     assert done.exit_code == 0, done.output
     content = json.loads((out / "result.json").read_text())
     assert content["parameters"]["sensor"] == "lidar"
@@ -220,7 +220,7 @@ def test_what_does_not_go_together_is_refused(settings, said):
 
 def test_a_sweep_takes_scans_too():
     swept = sj.sweep(street(0), street(1, name="other"), **FAST, thetas=(0.5, 0.8), patches="8x24,8x40",
-                     permutations=0, bootstrap=0)  # fmt: skip
+                     draws=0)  # fmt: skip
     assert [(point["theta"], point["patch"]) for point in swept.points] == [
         (0.5, [8, 24]), (0.8, [8, 24]), (0.8, [8, 40]),
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from simjudge.studies.pair import compare_pair
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sweep import sweep_pair
 
-SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, bootstrap=0, permutations=0)
+SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, draws=0)
 
 
 def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, classes=(1, 2)) -> FrameSet:
@@ -49,7 +49,7 @@ def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, cl
 
 def test_numbers_and_table_tell_the_same_story():
     a, b = made(1), made(2, shift=6)
-    result = compare_pair(a, b, replace(SETTINGS, bootstrap=50, permutations=50))
+    result = compare_pair(a, b, replace(SETTINGS, draws=50))
     table = context_table(result).to_pydict()
     sets, class_id = np.array(table["set"]), np.array(table["class_id"])
     w1 = np.array([np.nan if v is None else v for v in table["w1"]])
@@ -107,7 +107,7 @@ def test_classes_are_matched_by_name():
 
 def test_a_class_that_one_set_lacks_has_no_overlap():
     a, b = made(1), made(2, classes=(1, 5))
-    result = compare_pair(a, b, replace(SETTINGS, bootstrap=10, permutations=10))
+    result = compare_pair(a, b, replace(SETTINGS, draws=10))
     entry = result.numbers.by_class["2"]
     assert (entry.n_b, entry.compared, entry.mean_w1, entry.overlap_a) == (0, 0, None, 0.0)
     assert entry.verdict == Verdict.NO_OVERLAP
@@ -189,19 +189,19 @@ def test_presets_are_those_of_the_paper_and_the_tool():
 
 
 def test_the_preset_of_the_authors_tool_has_one_metric_only():
-    settings = CompareSettings(preset="cpd", metric="score", bootstrap=0, permutations=0)
+    settings = CompareSettings(preset="cpd", metric="score", draws=0)
     with pytest.raises(UsageError, match="metric 'score': preset cpd"):
         compare_pair(made(1), made(2), settings)
 
 
 def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
     a, b = made(1), made(2, shift=4)
-    settings = replace(SETTINGS, permutations=60, bootstrap=30)
+    settings = replace(SETTINGS, draws=60)
     whole = compare_pair(a, b, settings).numbers
     monkeypatch.setattr(resample_draws, "BATCH_BYTES", 11 * 2 * 24)
     assert compare_pair(a, b, settings).numbers == whole
     monkeypatch.undo()
-    many = replace(settings, permutations=50_000, bootstrap=50_000)
+    many = replace(settings, draws=50_000)
     found = compare_pair(a, b, many, deadline=time.monotonic()).numbers.overall
     assert (found.permutations, found.bootstrap) == (resample_draws.TRIAL_TRIES, resample_draws.TRIAL_TRIES)
     assert found.p_value >= 1 / (1 + resample_draws.TRIAL_TRIES)
@@ -210,7 +210,7 @@ def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
 
 def test_sixty_classes_and_few_permutations_hide_no_gap():
     a, b = (made(k, frames=40, per_frame=12, classes=tuple(range(12)), shift=shift) for k, shift in ((1, 0), (2, 30)))
-    settings = replace(SETTINGS, permutations=50, bootstrap=20, theta=0.1)
+    settings = replace(SETTINGS, draws=50, theta=0.1)
     found = compare_pair(a, b, settings, precision=False)
     assert found.overall.permutations == 240
     assert {one.certainty.verdict for one in found.classes.values()} == {"large_gap"}
@@ -222,7 +222,7 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
         replace(frames, predictions=frames.predictions.take(np.flatnonzero(frames.predictions.class_id == 1)))
         for frames in (made(1), made(2))
     )
-    found = compare_pair(a, b, replace(SETTINGS, permutations=40, bootstrap=20, block=0)).numbers.by_class
+    found = compare_pair(a, b, replace(SETTINGS, draws=40, block=0)).numbers.by_class
     assert (found["2"].mean_w1, found["2"].verdict) == (0, "too_few")
     assert found["2"].verdict_reason == "never_predicted"
     assert found["1"].verdict != "too_few"
@@ -230,7 +230,7 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
 
 def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together():
     """Frames of a class that A lacks and the detector misses made a gap of no gap: their zeros diluted the floor."""
-    settings = replace(SETTINGS, permutations=400, bootstrap=100, block=0)
+    settings = replace(SETTINGS, draws=400, block=0)
     a, b = made(1, frames=40, classes=(1,)), made(2, frames=40, classes=(1,))
     other = made(3, frames=60, classes=(7,))
     other = replace(other, predictions=other.predictions.take(np.zeros(0, np.int64)))
@@ -243,5 +243,5 @@ def test_a_class_that_only_one_set_holds_changes_nothing_of_all_classes_together
 
 
 def test_one_frame_tells_nothing():
-    found = compare_pair(made(1).take([0]), made(2), replace(SETTINGS, permutations=40, bootstrap=20, theta=0.0))
+    found = compare_pair(made(1).take([0]), made(2), replace(SETTINGS, draws=40, theta=0.0))
     assert (found.overall.verdict, found.overall.verdict_reason) == ("too_few", "few_units")

@@ -42,7 +42,7 @@ def sets(tmp_path_factory):
 
 def settings(**more):
     return CompareSettings(
-        task="semantic", patch=(PATCH, PATCH), theta=0.6, permutations=20, bootstrap=20, block=0, **more
+        task="semantic", patch=(PATCH, PATCH), theta=0.6, draws=20, block=0, **more
     )
 
 
@@ -114,7 +114,7 @@ def test_pictures_are_scaled_to_a_width_by_the_nearest_pixel(sets):
 
 def test_a_sweep_cuts_new_patches_for_each_size(sets):
     swept = sweep_sets(*sets, SweepSettings(task="semantic", patch=(16, 16), thetas=(0.6,), patches=((8, 8), (16, 16)),
-                                            permutations=0, bootstrap=0))  # fmt: skip
+                                            draws=0))  # fmt: skip
     points = [point for point in swept.content["curves"] if point["theta"] == 0.6]
     at = {tuple(point["patch"]): EntryNumbers.from_json(point["overall"]) for point in points}
     direct = compare_sets(*sets, settings()).result.numbers.overall

@@ -91,7 +91,7 @@ def test_w1_stands_beside_its_floor():
     for findings in (splits_findings, all_findings):
         found = next(findings(result(PARTS, numbers), NETS))
         assert found.here.startswith("sim-sim 0.030 (floor 0.020), real-real 0.030 (floor 0.020)")
-        assert found.numbers["floor_sim-sim"] == pytest.approx(0.02)
+        assert found.numbers["noise_sim-sim"] == pytest.approx(0.02)
 
 
 PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}

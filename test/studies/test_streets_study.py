@@ -22,7 +22,7 @@ steps:
     matrix: {set: [real, sim], net: [net]}
     segment: {source: {step: "test-${set}"}, net: {step: "${net}"}}
   compared:
-    compare_sets: {predictions: {steps: seen}, domains: {real: real, sim: sim}, twins: [[real, sim]], task: semantic, patch: 16x16, theta: 0.5, permutations: 20, bootstrap: 20, block: 0}
+    compare_sets: {predictions: {steps: seen}, domains: {real: real, sim: sim}, twins: [[real, sim]], task: semantic, patch: 16x16, theta: 0.5, draws: 20, block: 0}
 """  # noqa: E501 - a file of lines as people write them
 
 

@@ -100,9 +100,14 @@ def test_time_left(missing, jobs, seconds):
     assert seconds_left(needs, VERB, done, jobs) == seconds
 
 
-def test_time_left_of_a_verb_that_was_never_done_is_the_mean_of_all():
-    assert seconds_left({"e": ()}, VERB, [StepRecord("x", "draw", None, 8), StepRecord("y", "see", None, 4)], 1) == 6
-    assert seconds_left({"e": ()}, VERB, [], 1) == 0
+def test_no_time_is_told_where_most_of_the_rest_has_a_verb_that_was_never_done():
+    assert seconds_left({"e": ()}, VERB, [StepRecord("x", "draw", None, 8), StepRecord("y", "see", None, 4)], 1) is None
+    assert seconds_left({"e": ()}, VERB, [], 1) is None
+    first = [StepRecord("x", "draw", None, 300)]
+    assert seconds_left({f"c{n}": () for n in range(50)}, {f"c{n}": "judge" for n in range(50)}, first, 1) is None
+    needs = {f"a{n}": () for n in range(9)} | {"last": ()}
+    verbs = {name: "sum" if name == "last" else "draw" for name in needs}
+    assert seconds_left(needs, verbs, [StepRecord("x", "draw", None, 3)], 1) == 30
 
 
 @pytest.mark.parametrize(("missing", "most"), [("abcde", 2), ("ab", 2), ("cde", 2), ("e", 1), ("", 0)])

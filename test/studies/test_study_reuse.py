@@ -24,7 +24,7 @@ steps:
   parts: {split: {source: set.json, parts: 2, to: json}}
   again: {join: {sources: [{step: parts, file: 1.json}, {step: parts, file: 2.json}], to: json}}
   judged:
-    compare: {a: {step: parts, file: 1.json}, b: {step: parts, file: 2.json}, permutations: 40, bootstrap: 0}
+    compare: {a: {step: parts, file: 1.json}, b: {step: parts, file: 2.json}, draws: 40}
 """
 SECOND = """
 title: The same parts, and others
@@ -35,7 +35,7 @@ steps:
   joined: {join: {sources: [{step: parts, file: 1.json}, {step: parts, file: 2.json}], to: json}}
   others: {split: {source: set.json, parts: 2, to: json, seed: 1}}
   judged:
-    compare: {a: {step: parts, file: 1.json}, b: {step: parts, file: 2.json}, permutations: 40, bootstrap: 0}
+    compare: {a: {step: parts, file: 1.json}, b: {step: parts, file: 2.json}, draws: 40}
 """
 TAKEN = {"parts": True, "again": True, "halves": True, "joined": False, "others": False, "judged": False}
 """A joined set names the folder of its images, and a comparison the paths of its sets; `others` has another seed."""

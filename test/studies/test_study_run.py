@@ -75,6 +75,11 @@ def test_steps_run_in_order_with_what_earlier_ones_made(file, verbs, done, tmp_p
         (lambda folder: (folder / "out" / "one.txt").unlink(), ["one"]),
         (lambda folder: (folder / "out" / "both.step.json").unlink(), ["both"]),
         (lambda folder: (folder / "out" / "two.step.json").write_text("{"), ["two"]),
+        (lambda folder: (folder / "out" / "one.txt").write_text(""), ["one"]),
+        (lambda folder: (folder / "out" / "two.txt").write_text("cx"), ["two"]),
+        (lambda folder: (folder / "out" / "both" / "joined").unlink(), ["both"]),
+        (lambda folder: (folder / "out" / "both" / "joined").write_text("abab"), ["both"]),
+        (lambda folder: (folder / "out" / "both" / "more").write_text(""), ["both"]),
         (lambda folder: (folder / "letters.yaml").write_text(CONTENT.replace("ab,", "xy,")), ["one", "both"]),
     ],
 )
@@ -88,6 +93,30 @@ def test_what_is_done_is_kept(file, verbs, done, tmp_path, change, again):
     assert [step.name for step in result.steps if not step.kept] == again
     assert len(result.steps[2].losses) == 1, "of a kept step too"
     assert (out / "both" / "joined").read_text() == (out / "one.txt").read_text() + (out / "two.txt").read_text()
+
+
+def test_what_was_made_of_another_output_is_done_anew(file, verbs, done, tmp_path):
+    """A step whose output was lost may make other bytes: what stood on the lost ones goes with them."""
+    out, said = tmp_path / "out", []
+    study = read_study(file, verbs)
+    run_steps(study, out, verbs)
+    done.clear()
+    (out / "one.txt").write_text("")
+
+    def other(**given):
+        done.append(given["out"].stem)
+        given["out"].write_text("zz")
+        return SimpleNamespace()
+
+    result = run_steps(study, out, {**verbs, study.steps[0].verb: Verb(other, "")}, log=said.append)
+    assert done == ["one", "both"]
+    assert (out / "both" / "joined").read_text() == "zzcd"
+    assert [step.kept for step in result.steps] == [False, True, False]
+    assert any("one.txt: not what one has made; one is done anew" in line for line in said)
+    assert any("both: what it was made of has changed; it is done anew" in line for line in said)
+    done.clear()
+    run_steps(study, out, verbs)
+    assert done == []
 
 
 def test_a_killed_study_goes_on_where_it_was(file, verbs, done, tmp_path):

@@ -27,7 +27,7 @@ def write_replay_script(
 
     Args:
         simulator: "gazebo", "carla" or "chrono".
-        recording: a recording with poses, or a TUM or CSV text file of poses.
+        recording: a recording with poses, or a text file of poses.
         out: the script, x.py; x.csv, and for Gazebo x.sdf, are written beside it.
         camera: the recorded camera: its lens and its rate count.
         options: what counts of the recording; its `align` is the pose of the poses' fixed frame in the simulator's

@@ -11,6 +11,7 @@ import numpy as np
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.simulators.simulator_file import LabelFields
 from simjudge.core.arrays import BoolArray, IntArray
+from simjudge.core.class_names import free_class_id
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.masks import Masks
@@ -109,7 +110,7 @@ class ClassNumbers:
         for number, known in self.names.items():
             if known == name:
                 return number
-        number = max(self.names, default=0) + 1
+        number = free_class_id((0, *self.names))
         self.names[number] = name
         return number
 

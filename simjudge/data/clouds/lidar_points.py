@@ -15,6 +15,7 @@ Source: the point types in the drivers' own repositories.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,13 @@ _SECONDS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 """Floats from so large on are times since 1970 in this unit; smaller ones are seconds."""
 _COARSEST = 1e-5
 """Seconds; times in coarser steps say nothing of when a beam fired: a column takes about 50 microseconds."""
+_UNITS = ((1e-3, "milliseconds"), (1e-6, "microseconds"), (1e-9, "nanoseconds"))
+_TURN = (5e-3, 2.0)
+"""Seconds that a turn may take."""
+_FEWEST_STEPS = 100
+"""Times of firing from which on they tell their unit."""
+_SHORTEST_STEP_NS = 300.0
+"""Nanoseconds from one time of firing to the next; 3.3 million a second are more than any device has."""
 _LONGEST = 10.0
 """Seconds; times that span more are in a unit that is not known: a turn takes 0.05 to 1 s."""
 
@@ -51,6 +59,7 @@ class LidarPoints(ShortRepr):
         time: float64 (N,), seconds from the earliest; None where there are none that can be used.
         earliest: the earliest time as the cloud has it, seconds: from the stamp, or since 1970; 0 without times.
         time_trouble: why there are no times; "" where there are.
+        time_note: in which unit they are taken, where it is not the drivers'; else "".
         seen: (M,), which of the cloud's points these are: the others have NaN coordinates or lie at 0 0 0.
     """
 
@@ -60,6 +69,7 @@ class LidarPoints(ShortRepr):
     time: FloatArray | None
     earliest: float
     time_trouble: str
+    time_note: str
     seen: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -102,10 +112,10 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
             f"{where}: a coordinate is {largest:.2g} m; the byte order (is_bigendian) or the offset of a field is wrong"
         )
     intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
-    seconds, earliest, trouble = _seconds(None if time is None else time[seen])
+    seconds, earliest, trouble, note = _seconds(None if time is None else time[seen])
     return LidarPoints(
         stored[seen], None if intensity is None else intensity[seen],
-        None if ring is None else _whole(ring[seen], where), seconds, earliest, trouble, seen,
+        None if ring is None else _whole(ring[seen], where), seconds, earliest, trouble, note, seen,
     )  # fmt: skip
 
 
@@ -137,28 +147,47 @@ def _whole(ring: npt.NDArray[np.generic], where: str) -> IntArray:
     return ring.astype(np.int64)
 
 
-def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, float, str]:
-    """Times from the earliest, the earliest itself, and what is wrong with them."""
+def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, float, str, str]:
+    """Times from the earliest, the earliest itself, what is wrong with them, and a unit that is not the drivers'."""
     if time is None or not len(time):
-        return None, 0.0, f"no time field ({', '.join(TIMES)})" if time is None else "no point with a return"
+        return None, 0.0, f"no time field ({', '.join(TIMES)})" if time is None else "no point with a return", ""
     with np.errstate(invalid="ignore"):
         numbers = time.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
-        return None, 0.0, f"{int((~finite).sum())} points have a time that is no number"
+        return None, 0.0, f"{int((~finite).sum())} points have a time that is no number", ""
     largest = float(np.max(np.abs(numbers)))
     is_whole = time.dtype.kind in "iu"
     scale = 1e-9 if is_whole else next((unit for least, unit in _SECONDS if largest >= least), 1.0)
+    # Whole numbers keep all their digits until the earliest is taken away.
+    exact = time.astype(np.int64) if is_whole else numbers
+    scale, note = _unit(exact - exact.min(), scale)
     step = 1.0 if is_whole else float(np.spacing(time.dtype.type(largest)))
     if step * scale > _COARSEST:
         at = f"near {largest * scale:.4g} s, where one step is {step * scale:.3g} s"
-        return None, 0.0, f"times are {time.dtype} {at}"
-    # Whole numbers keep all their digits until the earliest is taken away.
-    exact = time.astype(np.int64) if is_whole else numbers
+        return None, 0.0, f"times are {time.dtype} {at}", ""
     seconds: FloatArray = (exact - exact.min()) * scale
     span = float(seconds.max())
     if span == 0:
-        return None, 0.0, ONE_TIME
+        return None, 0.0, ONE_TIME, ""
     if span > _LONGEST:
-        return None, 0.0, f"times span {span:.4g} if they are seconds, which no turn takes"
-    return seconds, float(exact.min() * scale), ""
+        return None, 0.0, f"times span {span:.4g} if they are seconds, which no turn takes", ""
+    return seconds, float(exact.min() * scale), "", note
+
+
+def _unit(offset: npt.NDArray[Any], usual: float) -> tuple[float, str]:
+    """The unit of times, seconds, and what to say of it where it is not the drivers'.
+
+    A driver of one's own may write milliseconds or microseconds. As nanoseconds, beams would fire within less than any
+    device's step; as seconds, a turn would last longer than any does.
+    """
+    span, steps = float(offset.max()), len(np.unique(offset)) - 1
+    if steps < _FEWEST_STEPS:
+        return usual, ""
+    is_nano, is_seconds = usual == 1e-9, usual == 1.0
+    quick = is_nano and span < _SHORTEST_STEP_NS * steps
+    if quick or (is_seconds and span > _LONGEST):
+        for unit, name in ((1e-6, "microseconds"),) if is_nano else _UNITS:
+            if _TURN[0] <= span * unit <= _TURN[1]:
+                return unit, f"times taken for {name}"
+    return usual, ""

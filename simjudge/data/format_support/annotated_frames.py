@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.images import FileImages, ImageError
+from simjudge.core.images import FileImages, ImageError, is_turned
 from simjudge.core.input_files import is_file
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes
 from simjudge.data.format_support.sidecar import Sidecar
@@ -117,6 +117,8 @@ def picture_sizes(
             losses.add("unreadable images", f"{where(i)}: {header}")
         elif all(said) and header != said:
             shown = f"{path} is {header[0]}x{header[1]}, said {said[0]}x{said[1]}"
+            if header == said[::-1] and path is not None and is_turned(path.read_bytes()):
+                shown += "; labelled without regard to its EXIF orientation? Then take that out of the picture"
             losses.add("images of another size than annotated", f"{where(i)}: {shown}")
         elif not all(0 < side <= LONGEST_SIDE_PX for side in header):
             losses.add("frames without a size", where(i))

@@ -99,6 +99,10 @@ def build_annotated_set(
     names = [each.name for each, _ in used]
     size = np.array([size for _, size in used], np.int64).reshape(-1, 2)
     found = [(number, shape) for number, (each, _) in enumerate(used) for shape in each.shapes or ()]
+    for _, shape in found:
+        if not shape.name.strip():
+            losses.add("shapes without a class", shape.where)
+    found = [(number, shape) for number, shape in found if shape.name.strip()]
     class_names = number_classes({shape.name for _, shape in found})
     kept = [each.picture for each, _ in used]
     return FrameSet.build(

@@ -141,6 +141,7 @@ class Format:
         has_topics: whether topics can be chosen, as in a recording.
         label_pictures: whether `write` writes label pictures too.
         read_clouds: reads point clouds, and what belongs to them; None for formats without clouds.
+        has_clouds: tells whether a source of this format holds clouds; None: all do, where `read_clouds` is there.
         write_clouds: writes clouds to a path that does not exist, and returns what could not be written.
     """
 
@@ -156,4 +157,13 @@ class Format:
     has_topics: bool = False
     label_pictures: bool = False
     read_clouds: Callable[[Source, Topics], CloudSet] | None = None
+    has_clouds: Callable[[Path], bool] | None = None
     write_clouds: Callable[[CloudSet, Path], Losses] | None = None
+
+    def holds_clouds(self, path: str | Path) -> bool:
+        """Whether clouds can be read from a path of this format.
+
+        Args:
+            path: a file or folder that `sniff` takes.
+        """
+        return self.read_clouds is not None and (self.has_clouds is None or self.has_clouds(Path(path)))

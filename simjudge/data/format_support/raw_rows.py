@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.masks import Masks
@@ -18,8 +19,13 @@ from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9
 """Pixels. What lies further off is a slip, and would overflow where pixels are counted."""
+MASK_SLACK_PX = 1
+"""Pixels by which a mask may hang over its box: boxes are rounded."""
+_LEAST_INSIDE = 0.9
+"""Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 """Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
+WRONG_CLASS_ID = f"class ids that are no whole number from 0 to {LARGEST_CLASS_ID}"
 _UNUSABLE = {
     "distance": "distances outside [0, 1e9] m (the box is kept)",
     "visible": "visible shares outside [0, 1] (the box is kept)",
@@ -98,6 +104,34 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     )
 
 
+def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
+    """Leave out masks that lie elsewhere than their boxes: exports turn polygons upside down.
+
+    Args:
+        raw: rows of a file that states boxes and masks.
+        losses: takes the masks.
+
+    Returns:
+        All rows.
+    """
+    masks, box = raw.masks, raw.box
+    if masks is None:
+        return raw
+    first = masks.origin.astype(np.float64)
+    extent = np.hstack([first, first + masks.shape[:, ::-1]])
+    near = np.hstack([box[:, :2] - MASK_SLACK_PX, box[:, 2:] + MASK_SLACK_PX])
+    over = (extent[:, :2] < near[:, :2]).any(1) | (extent[:, 2:] > near[:, 2:]).any(1)
+    # What is no box is counted as such.
+    usable = np.isfinite(box).all(1) & (box[:, :2] < box[:, 2:]).all(1) & (np.abs(box) <= FARTHEST_PX).all(1)
+    doubtful = np.flatnonzero(over & usable & (masks.shape[:, 0] > 0)).tolist()
+    away = [i for i in doubtful if _share_inside(masks, i, near[i]) < _LEAST_INSIDE]
+    kind = "masks that lie outside their boxes (the box is kept)"
+    count_losses(losses, kind, np.array(away, np.int64), _naming(raw.where, box))
+    lost = set(away)
+    crops = [masks.crop(i) if i not in lost and masks.has(i) else None for i in range(len(masks))]
+    return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
+
+
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
     """Read values that a file may leave out; those that cannot be are counted, and unknown.
 
@@ -170,6 +204,14 @@ def parse_numbers(values: Sequence[Any]) -> FloatArray:
     return np.array([np.nan if value is None else value for value in each], np.float64)
 
 
+def _share_inside(masks: Masks, index: int, box: FloatArray) -> float:
+    """Which share of a mask's pixels lies in a box."""
+    crop = masks.crop(index)
+    corner = np.tile(masks.origin[index], 2)
+    x0, y0, x1, y1 = np.clip(np.rint(box - corner), 0, np.tile(crop.shape[::-1], 2)).astype(int).tolist()
+    return float(crop[y0:y1, x0:x1].sum() / crop.sum())
+
+
 def _optional(
     column: str, values: Sequence[Any] | None, rows: IntArray, where: Callable[[int], str], losses: Losses
 ) -> FloatArray | None:
@@ -189,7 +231,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
             ("inverted boxes", (x1 < x0) | (y1 < y0), raw.box),
             ("boxes with zero area", (x1 == x0) | (y1 == y0), raw.box),
             ("boxes outside the image", (x1 <= 0) | (y1 <= 0) | (x0 >= width) | (y0 >= height), raw.box),
-            ("class ids that are no whole number", _no_id(raw.class_id), raw.class_id),
+            (WRONG_CLASS_ID, _no_id(raw.class_id), raw.class_id),
         ]
         if class_names:
             named = np.fromiter(class_names, np.float64)
@@ -206,7 +248,7 @@ def _usable(raw: RawRows, size: IntArray, class_names: dict[int, str], losses: L
 
 
 def _no_id(class_id: FloatArray) -> BoolArray:
-    whole: BoolArray = (class_id >= 0) & (class_id < 2**31) & (class_id == np.floor(class_id))
+    whole: BoolArray = (class_id >= 0) & (class_id <= LARGEST_CLASS_ID) & (class_id == np.floor(class_id))
     return ~whole
 
 

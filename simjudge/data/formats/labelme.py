@@ -26,6 +26,7 @@ from simjudge.core.masks import BoolImage
 from simjudge.core.text import load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.annotated_shapes import (
+    CROWD,
     FLAGS,
     NO_SHAPE,
     AnnotatedFrame,
@@ -39,6 +40,8 @@ from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask
 _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
 _TWO_POINTS = 2
+_NO_OBJECTS = ("__ignore__", "_background_")
+"""Labels that labelme's examples and its scripts for VOC and COCO take for no class."""
 _EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
 
 
@@ -119,6 +122,9 @@ def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Loss
             continue
         if shape is None:
             losses.add(NO_SHAPE, f"{where} ({one_line(each.get('shape_type'))})")
+            continue
+        if shape.name in _NO_OBJECTS:
+            losses.add(CROWD, f"{where} ({shape.name})")
             continue
         flags = each.get("flags")
         if isinstance(flags, dict) and any(flags.values()):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simjudge.core.class_names import free_class_id, is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.masks import Masks
@@ -105,7 +106,7 @@ class BoxColumns:
                 self.losses.add("rotated boxes", f"{where}, by {centre.theta} rad")
                 continue
             best = best_guess(item.results)
-            if best is None:
+            if best is None or class_of_guess(best) == "":
                 self.losses.add("boxes without a class", where)
                 continue
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)
@@ -164,8 +165,10 @@ class BoxColumns:
         self.mask.append(getattr(item, "mask", None))
 
     def _name(self, number: int, name: str) -> None:
+        if not is_class_id(number):
+            return  # its boxes are counted as lost, and a name would go into results that nobody can read
         have = self.class_names.setdefault(number, name)
-        if have != name:
+        if normalized_name(have) != normalized_name(name):
             raise SimjudgeError(
                 f"{self.where}: class {number} is {have!r} in one message and {name!r} in another; "
                 "record them apart or rename the classes"
@@ -210,29 +213,38 @@ def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:
         The names by class id.
     """
     names = dict(labels.class_names)
-    number = {name: i for i, name in sorted(names.items(), reverse=True)}
+    number = _numbers(names)
     moved: dict[int | str, int] = {}
     used = {i for i in labels.class_id if isinstance(i, int)}
     if detections.class_names != labels.class_names:
         waiting = []
         for i, name in sorted(detections.class_names.items()):
-            if name in number:
-                moved[i] = number[name]
+            if normalized_name(name) in number:
+                moved[i] = number[normalized_name(name)]
             elif i in names or (i in used and names):
                 waiting.append((i, name))
             else:
                 moved[i] = i
                 names[i] = name
         for i, name in waiting:
-            moved[i] = max([-1, *names, *used]) + 1
+            moved[i] = free_class_id([*names, *used])
             names[moved[i]] = name
-    number = {name: i for i, name in sorted(names.items(), reverse=True)}
-    strings = {k for k in (*labels.class_id, *detections.class_id) if isinstance(k, str)}
+    number = _numbers(names)
+    # The labels' own spelling of a name is the one that stays.
+    strings = [sorted({k for k in columns.class_id if isinstance(k, str)}) for columns in (labels, detections)]
     used |= {moved.get(i, i) for i in detections.class_id if isinstance(i, int)}
-    for name in sorted(strings):
-        if name not in number:
-            number[name] = max([-1, *names, *used]) + 1
-            names[number[name]] = name
-    labels.class_id = [number[k] if isinstance(k, str) else k for k in labels.class_id]
-    detections.class_id = [number[k] if isinstance(k, str) else moved.get(k, k) for k in detections.class_id]
+    for name in (*strings[0], *strings[1]):
+        key = normalized_name(name)
+        if key not in number:
+            number[key] = free_class_id([*names, *used])
+            names[number[key]] = name
+    labels.class_id = [number[normalized_name(k)] if isinstance(k, str) else k for k in labels.class_id]
+    detections.class_id = [
+        number[normalized_name(k)] if isinstance(k, str) else moved.get(k, k) for k in detections.class_id
+    ]
     return names
+
+
+def _numbers(names: ClassNames) -> dict[str, int]:
+    """The lowest number of each name, whatever its case."""
+    return {normalized_name(name): i for i, name in sorted(names.items(), reverse=True)}

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
+from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
+from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
@@ -266,12 +268,14 @@ def _boxes(
             at = f"{where} at {format_seconds(stamp)}, box {row}"
             if not np.isfinite(values).all() or not any(values[3:7]):
                 losses.add("boxes with numbers that are not finite", at)
-            elif kind is None:
+            elif kind is None or kind == "":
                 losses.add("boxes without a class", at)
+            elif isinstance(kind, int) and not is_class_id(kind):
+                losses.add(WRONG_CLASS_ID, f"{at} ({kind})")
             else:
                 rows.append(values)
                 ids.append((number[stamp], kind, int(box.instance_id) if is_own else _instance(box.id)))
-                if is_own:
+                if is_own and str(box.class_name).strip():
                     names.setdefault(int(box.class_id), str(box.class_name))
     numbered = _numbered([kind for _, kind, _ in ids], names)
     table = np.array(rows, np.float64).reshape(-1, 10)
@@ -296,9 +300,13 @@ def _numbered(kinds: Sequence[int | str], names: dict[int, str]) -> dict[int | s
     used = {kind for kind in kinds if isinstance(kind, int)}
     numbered: dict[int | str, int] = {kind: kind for kind in used}
     free = (number for number in count() if number not in used)
+    known: dict[str, int] = {}
     for name in sorted({kind for kind in kinds if isinstance(kind, str)}):
-        numbered[name] = next(free)
-        names[numbered[name]] = name
+        key = normalized_name(name)
+        if key not in known:
+            known[key] = next(free)
+            names[known[key]] = name
+        numbered[name] = known[key]
     return numbered
 
 

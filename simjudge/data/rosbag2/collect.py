@@ -12,8 +12,10 @@ from PIL import Image
 from rosbags.typesys.store import Typestore
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.file_signatures import name_format
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
+from simjudge.data.rosbag2.camera_info import picture_size
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,
@@ -33,6 +35,8 @@ log = logging.getLogger(__name__)
 
 Size = tuple[int, int]
 NO_SIZE: Size = (0, 0)
+_HEAD_BYTES = 64
+"""Of a picture, to name a format that is not read."""
 
 
 @dataclass
@@ -107,6 +111,9 @@ def _take(
     if kind in (IMAGE, COMPRESSED_IMAGE):
         where = f"{out.labels.where.partition(': ')[0]}: {stored.topic} at {format_seconds(stamp)}"
         size = (int(message.width), int(message.height)) if kind == IMAGE else _encoded_size(message)
+        if size == NO_SIZE and kind == COMPRESSED_IMAGE:
+            found = name_format(bytes(message.data[:_HEAD_BYTES])) or str(message.format)
+            where += f" ({found or 'format unknown'})"
         out.images.append(ImageMessage(stamp, stored.time, size, RecordedImage(stored.location, kind, where)))
     elif kind in (LABELS, DETECTIONS):
         (out.labels if stored.topic == chosen.labels else out.detections).add(message, stamp, stored.time)
@@ -115,7 +122,7 @@ def _take(
     elif kind == FRAME_INFO:
         out.infos.setdefault(stamp, message)
     elif kind == CAMERA_INFO:
-        out.camera_size = (int(message.width), int(message.height))
+        out.camera_size = picture_size(message)
 
 
 def _encoded_size(message: Any) -> Size:

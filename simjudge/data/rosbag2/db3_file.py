@@ -14,7 +14,7 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.mcap_file import decompress_message
-from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds, full_type_name
 
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
@@ -185,7 +185,10 @@ class Db3File:
             definitions = {}
         qos = self._offered_qos()
         return [
-            StoredTopic(str(name), str(kind), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0), qos.get(i, ""))
+            StoredTopic(
+                str(name), full_type_name(str(kind)), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0),
+                qos.get(i, ""),
+            )
             for i, name, kind in rows
         ]
 

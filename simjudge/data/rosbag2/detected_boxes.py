@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
+from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses
 from simjudge.data.clouds.cloud_set import CloudPredictions
+from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.rosbag2.recording import Recording
@@ -99,6 +101,9 @@ def read_detected_boxes(
                 at = f"{where} at {format_seconds(stamp)}, box {number}"
                 losses.add("detected boxes with numbers that are not finite", at)
                 continue
+            if not is_class_id(int(box.class_id)):
+                losses.add(WRONG_CLASS_ID, f"{where} at {format_seconds(stamp)}, box {number} ({box.class_id})")
+                continue
             rows.append((*values, box.score))
             kind = _class_id(int(box.class_id), str(box.class_name), names, used)
             ids.append((clouds[stamp], kind, int(box.points)))
@@ -111,9 +116,10 @@ def read_detected_boxes(
 
 
 def _class_id(number: int, name: str, names: dict[int, str], used: set[int]) -> int:
-    if names.setdefault(number, name) == name:
+    wanted = normalized_name(name)
+    if not name.strip() or normalized_name(names.setdefault(number, name)) == wanted:
         return number
-    same = next((each for each, held in names.items() if held == name), None)
+    same = next((each for each, held in names.items() if normalized_name(held) == wanted), None)
     if same is not None:
         return same
     free = next(each for each in count() if each not in used)

@@ -12,9 +12,12 @@ from typing import BinaryIO
 import zstandard
 from mcap.opcode import Opcode
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+from rosbags.serde import SerdeError
+from rosbags.typesys import TypesysError
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2 import salvage
+from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.mcap_records import (
     DamageError,
     McapContents,
@@ -23,13 +26,26 @@ from simjudge.data.rosbag2.mcap_records import (
     load_span,
     register_record,
 )
-from simjudge.data.rosbag2.storage import ZSTD_MAGIC, MessageLocation, StoredMessage, StoredTopic, format_seconds
+from simjudge.data.rosbag2.storage import (
+    ZSTD_MAGIC,
+    MessageLocation,
+    StoredMessage,
+    StoredTopic,
+    format_seconds,
+    full_type_name,
+)
 
 _KEPT_CHUNKS = 4
 _LARGEST_MESSAGE = 2**30
 """Bytes of a decompressed message at most."""
 _END_OF_TIME = 2**63
 """Nanoseconds; recorders write them as 64 bits with a sign."""
+_MESSAGE_HEAD = 22
+"""Bytes of a message's record before its content: channel, number in the channel, two times."""
+_ROS1 = "ros1"
+"""The encoding of messages in recordings of ROS 1."""
+_RENAMED = {"tf/msg/tfMessage": "tf2_msgs/msg/TFMessage"}
+_CONVERSION_ERRORS = (ValueError, IndexError, KeyError, AssertionError, struct.error, MemoryError, OverflowError)
 _FORMATS = {
     "ros2msg": MessageDefinitionFormat.MSG,
     "ros2idl": MessageDefinitionFormat.IDL,
@@ -86,22 +102,23 @@ class McapFile:
                 for channel, time, start, end in self._headers(span, data):
                     if channel in wanted:
                         location = MessageLocation(file, block, base + start, end - start)
-                        yield StoredMessage(wanted[channel], time, decompress_message(data[start:end]), location)
+                        yield StoredMessage(wanted[channel], time, self._message(data[start:end], channel), location)
 
     def read(self, location: MessageLocation) -> bytes | memoryview:
         """Read one message again: see `Storage.read`."""
         try:
             with self.path.open("rb") as stream:
                 if location.block < 0:
-                    stream.seek(location.start)
-                    data: bytes | memoryview = stream.read(location.length)
+                    stream.seek(location.start - _MESSAGE_HEAD)
+                    data: bytes | memoryview = stream.read(_MESSAGE_HEAD + location.length)
                 else:
-                    data = self._chunk(stream, location.block)[location.start : location.start + location.length]
+                    end = location.start + location.length
+                    data = self._chunk(stream, location.block)[location.start - _MESSAGE_HEAD : end]
         except (OSError, DamageError) as error:
             raise SimjudgeError(f"{self.shown}: cannot be read any more: {error}") from error
-        if len(data) != location.length:
+        if len(data) != _MESSAGE_HEAD + location.length:
             raise SimjudgeError(f"{self.shown}: has become shorter since it was opened")
-        return decompress_message(data)
+        return self._message(data[_MESSAGE_HEAD:], int.from_bytes(data[:2], "little"))
 
     def _open(self, stream: BinaryIO, size: int) -> McapContents:
         if size == 0:
@@ -163,11 +180,11 @@ class McapFile:
         """Channel, recording time, start and end of each message in a span."""
         try:
             for opcode, start, end in iterate_records(data, cut=span.cut):
-                if opcode == Opcode.MESSAGE and end - start >= 22:
+                if opcode == Opcode.MESSAGE and end - start >= _MESSAGE_HEAD:
                     channel, _, time = struct.unpack_from("<HIQ", data, start)
                     if time >= _END_OF_TIME:
                         raise DamageError("a message's time is beyond the year 2262")  # noqa: TRY301 - one place to report
-                    yield channel, time, start + 22, end
+                    yield channel, time, start + _MESSAGE_HEAD, end
         except DamageError as error:
             self._report(span, str(error))
 
@@ -193,16 +210,39 @@ class McapFile:
                 self._kept.popitem(last=False)
         return data
 
+    def _type(self, channel: int) -> str:
+        """The name of a channel's message type in ROS 2."""
+        schema = self._contents.schemas.get(self._contents.channels[channel].schema_id)
+        name = full_type_name(schema.name if schema else "")
+        return _RENAMED.get(name, name)
+
+    def _message(self, data: bytes | memoryview, channel: int) -> bytes | memoryview:
+        """The CDR bytes of a message as it is stored."""
+        known = self._contents.channels.get(channel)
+        if known is not None and known.message_encoding == _ROS1:
+            return _as_ros2(data, self._type(channel))
+        return decompress_message(data)
+
     def _topics(self) -> list[StoredTopic]:
         topics = []
         for number, channel in self._contents.channels.items():
             schema = self._contents.schemas.get(channel.schema_id)
+            if channel.message_encoding == _ROS1:
+                schema = None  # its definitions are ROS 1's, and its messages are given as ROS 2's
             form = _FORMATS.get(schema.encoding, MessageDefinitionFormat.NONE) if schema else None
             text = schema.data.decode("utf-8", "replace") if schema else ""
             definition = MessageDefinition(form or MessageDefinitionFormat.NONE, text)
-            kind, qos = schema.name if schema else "", channel.metadata.get("offered_qos_profiles", "")
+            kind, qos = self._type(number), channel.metadata.get("offered_qos_profiles", "")
             topics.append(StoredTopic(channel.topic, kind, definition, self._counts[number], qos))
         return topics
+
+
+def _as_ros2(data: bytes | memoryview, kind: str) -> bytes | memoryview:
+    """A message of ROS 1 as the message of ROS 2 of that type; empty where they are not alike."""
+    try:
+        return standard_types().ros1_to_cdr(bytes(data), kind)
+    except (SerdeError, TypesysError, *_CONVERSION_ERRORS):
+        return b""
 
 
 def decompress_message(data: bytes | memoryview) -> bytes | memoryview:

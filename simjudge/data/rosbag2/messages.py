@@ -9,7 +9,7 @@ from rosbags.typesys.store import Typestore
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import ImageError
+from simjudge.core.images import EncodedImage, ImageError, encode_png, is_turned
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import row_offsets
 from simjudge.core.stamps import NO_STAMP
@@ -87,6 +87,8 @@ class MessageMaker:
         if encoded is not None:
             if not encoded.data:
                 raise ImageError(f"{self._frames.describe_frame(index)}: the image is empty (0 bytes)")
+            if is_turned(encoded.data):  # of no account in a message
+                encoded = EncodedImage(encode_png(images.read(index)), ".png")
             data = np.frombuffer(encoded.data, np.uint8)
             form = format_name(encoded.suffix)
             return COMPRESSED_IMAGE, self._new(COMPRESSED_IMAGE, header=self._header(index), format=form, data=data)

@@ -5,13 +5,22 @@ Encodings are those of sensor_msgs/image_encodings.hpp; what cv_bridge takes the
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.images import EncodedImage, ImageError, RgbImage, decode_image, scale_to_8_bit
+from simjudge.core.images import (
+    EncodedImage,
+    ImageError,
+    RgbImage,
+    decode_image,
+    decode_values,
+    is_turned,
+    scale_to_8_bit,
+)
 from simjudge.data.rosbag2 import cv_bridge_pixels
 
 # Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
@@ -44,6 +53,14 @@ _ENCODINGS: dict[str, tuple[int, int, int | None]] = {
     "yuyv": (2, 1, cv2.COLOR_YUV2RGB_YUY2),
 }
 
+# A plane of brightness, then one of colour, blue difference first or red: OpenCV's conversion, and whether each pixel
+# has a colour of its own (else four share one).
+_TWO_PLANES: dict[str, tuple[int, bool]] = {
+    "nv12": (cv2.COLOR_YUV2RGB_NV12, False),
+    "nv21": (cv2.COLOR_YUV2RGB_NV21, False),
+    "nv24": (cv2.COLOR_YUV2RGB_NV12, True),
+}
+
 # Encodings of label pictures: type of a channel, and names of the channels.
 _RGB, _BGR, _VALUE = ("red", "green", "blue"), ("blue", "green", "red"), ("value",)
 _LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -60,6 +77,8 @@ _LABEL_ENCODINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "32SC1": ("i4", _VALUE),
 }
 
+_NUMBERS = re.compile(r"\d+[USF]C\d*")
+"""Encodings of plain numbers: depths, disparities, labels."""
 _SIGNATURES = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"BM", ".bmp"), (b"II*\0", ".tif"), (b"MM\0*", ".tif"))
 _FORMATS = {".jpg": "jpeg", ".jpeg": "jpeg", ".tif": "tiff"}
 
@@ -79,6 +98,8 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
     Raises:
         ImageError: the encoding is not that of an image, or the message holds too few bytes.
     """
+    if message.encoding.lower() in _TWO_PLANES:
+        return _two_planes(message, where)
     known = _ENCODINGS.get(message.encoding)
     if known is None:
         return _by_cv_bridge(message, where)
@@ -88,6 +109,25 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
         pixels = _converted(pixels, conversion, message.encoding, where)
     # Colours first, then 8 bit, as cv_bridge does: demosaicing rounds.
     return pixels if depth == 1 else scale_to_8_bit(pixels)
+
+
+def _two_planes(message: Any, where: str) -> RgbImage:
+    conversion, of_each = _TWO_PLANES[message.encoding.lower()]
+    width, height, step = int(message.width), int(message.height), int(message.step)
+    rows, row = (height, 2 * step) if of_each else (height // 2, step)
+    data = np.ascontiguousarray(message.data, np.uint8)
+    missing = step * height + row * rows - len(data)
+    if width < 1 or height < 1 or step < width or missing > step - width:
+        have = f"{width}x{height}, {step} bytes a row, {len(data)} bytes"
+        raise ImageError(f"{where}: the image's size does not fit its data ({message.encoding}, {have})")
+    data = np.pad(data, (0, max(missing, 0)))  # the last row need not be padded
+    brightness = data[: step * height].reshape(height, step)[:, :width]
+    colour = data[step * height :][: row * rows].reshape(rows, row)
+    if not of_each:
+        return _converted(np.concatenate([brightness, colour[:, :width]]), conversion, message.encoding, where)
+    # As a picture twice as large, in which four pixels share a colour, whose every second pixel is taken.
+    large = np.concatenate([brightness.repeat(2, 0).repeat(2, 1), colour[:, : 2 * width]])
+    return np.ascontiguousarray(_converted(large, conversion, message.encoding, where)[::2, ::2])
 
 
 def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
@@ -161,7 +201,7 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
 
 
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
-    """Read the pixels of a sensor_msgs/CompressedImage.
+    """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says.
 
     Args:
         message: the message.
@@ -173,7 +213,16 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     Raises:
         ImageError: there is no whole image in it.
     """
-    pixels = decode_image(bytes(message.data), where)
+    encoding = message.format.partition(";")[0].strip()
+    if encoding not in _ENCODINGS and _NUMBERS.fullmatch(encoding):
+        raise ImageError(f"{where}: encoding {encoding!r} is not that of an image (a depth?), compressed or not")
+    mosaic = _mosaic_encoding(message)
+    if mosaic is not None:
+        values = decode_values(bytes(message.data), where, upright=False)
+        if (values == values[:, :, :1]).all():  # one channel, not colours that somebody made of it before
+            rgb = _converted(np.ascontiguousarray(values[:, :, :1]), mosaic, message.format, where)
+            return rgb if rgb.dtype == np.uint8 else scale_to_8_bit(rgb)
+    pixels = decode_image(bytes(message.data), where, upright=False)
     return np.ascontiguousarray(pixels[:, :, ::-1]) if _is_swapped(message) else pixels
 
 
@@ -184,12 +233,12 @@ def encoded_image(message: Any) -> EncodedImage | None:
         message: the message.
 
     Returns:
-        Its bytes; None where red and blue changed places before encoding, so that other programs would see other
-        colours.
+        Its bytes; None where as a file they would be seen otherwise: red and blue changed places before encoding, they
+        are a Bayer mosaic, or EXIF turns them.
     """
-    if _is_swapped(message):
-        return None
     data = bytes(message.data)
+    if _is_swapped(message) or _mosaic_encoding(message) is not None or is_turned(data):
+        return None
     return EncodedImage(data, _suffix(data, message.format))
 
 
@@ -212,6 +261,14 @@ def _suffix(data: bytes, name: str) -> str:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return ".webp"
     return ".png" if "png" in name else ".jpg"
+
+
+def _mosaic_encoding(message: Any) -> int | None:
+    """The conversion of a Bayer mosaic that was encoded as it is: image_transport's "bayer_rggb8; jpeg compressed "."""
+    encoding, _, stored = message.format.partition(";")
+    known = _ENCODINGS.get(encoding.strip())
+    made_colours = stored.partition("compressed")[2].strip()
+    return known[2] if known is not None and encoding.strip().startswith("bayer_") and not made_colours else None
 
 
 def _is_swapped(message: Any) -> bool:

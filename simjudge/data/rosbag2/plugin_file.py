@@ -16,7 +16,7 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.recording_files import is_compressed
-from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds
+from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, StoredTopic, format_seconds, full_type_name
 
 _NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
@@ -162,7 +162,7 @@ class PluginFile:
             name, kind, qos = str(about["name"]), str(about["type"]), about.get("offered_qos_profiles") or ""
             text = qos if isinstance(qos, str) else yaml.safe_dump(qos)
             definition = definitions.get(kind, _NO_DEFINITION)
-            topics.append(StoredTopic(name, kind, definition, int(entry["message_count"]), text))
+            topics.append(StoredTopic(name, full_type_name(kind), definition, int(entry["message_count"]), text))
         return topics
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.clouds.cloud_set import CameraCalibration
+from simjudge.data.rosbag2.camera_info import picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO
 from simjudge.data.rosbag2.recorded_poses import (
     TRANSFORMS,
@@ -96,12 +97,12 @@ def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: st
     info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
     if info is None:
         return None
-    pose, matrix = standing_pose(links, str(info.header.frame_id), frame_id), np.array(info.k, np.float64)
-    if pose is None or matrix.size != 9 or not np.isfinite(matrix).all() or matrix[0] <= 0 or matrix[4] <= 0:
+    pose, matrix = standing_pose(links, str(info.header.frame_id), frame_id), picture_geometry(info).matrix
+    if pose is None or not np.isfinite(matrix).all() or matrix[0, 0] <= 0 or matrix[1, 1] <= 0:
         return None
     if np.any(np.asarray(info.d) != 0):
         log.warning("%s: %s: the distortion of its lens is not taken over", recording.path, found[0])
-    return CameraCalibration(matrix.reshape(3, 3), pose)
+    return CameraCalibration(matrix, pose)
 
 
 def poses_at(

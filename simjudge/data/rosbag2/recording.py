@@ -22,6 +22,7 @@ from simjudge.data.rosbag2.mcap_file import McapFile
 from simjudge.data.rosbag2.plugin_file import PluginFile
 from simjudge.data.rosbag2.recording_files import find_recording_files
 from simjudge.data.rosbag2.storage import MessageLocation, Storage, StoredMessage, StoredTopic
+from simjudge.data.rosbag2.unread_topics import describe_unread
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +100,7 @@ class Recording:
             for topic in storage.topics:
                 self.topics.setdefault(topic.name, topic)
                 self.counts[topic.name] += topic.count
+        self.notes += describe_unread((name, topic.type) for name, topic in self.topics.items() if self.counts[name])
         self._compare_with_metadata()
 
     def messages(self, topics: set[str]) -> Iterator[StoredMessage]:

@@ -31,6 +31,16 @@ class StoredTopic:
     offered_qos: str = ""
 
 
+def full_type_name(name: str) -> str:
+    """Complete the name of a message type as ROS 2 before Dashing, and ROS 1, wrote it: `sensor_msgs/Image`.
+
+    Args:
+        name: as a recording has it.
+    """
+    package, slash, rest = name.partition("/")
+    return f"{package}/msg/{rest}" if slash and rest and "/" not in rest else name
+
+
 class MessageLocation(NamedTuple):
     """Where a message is: in which file, and where in it (what the numbers mean is the storage's own affair)."""
 

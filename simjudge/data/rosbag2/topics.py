@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     VISION_BOXES,
 )
+from simjudge.data.rosbag2.unread_topics import describe_unread
 
 _NO_PHOTOGRAPH = re.compile(
     r"semantic|instance|segment|depth|mask|overlay|debug|disparity|annotated|result", re.IGNORECASE
@@ -59,7 +60,13 @@ class FrameTopics:
 
 
 def choose_topics(
-    where: str, types: Mapping[str, str], image: str | None, label: str | None, detection: str | None
+    where: str,
+    types: Mapping[str, str],
+    image: str | None,
+    label: str | None,
+    detection: str | None,
+    *,
+    counts: Mapping[str, int] | None = None,
 ) -> FrameTopics:
     """Choose from a recording's topics.
 
@@ -68,11 +75,12 @@ def choose_topics(
         types: message type by topic name.
         image, label, detection: topics that the user names, None where simjudge is to find out. The images may be named
             by their camera too: front for /front/image_raw.
+        counts: messages by topic, where they are known: of a camera's topics the one with most comes first.
 
     Raises:
         SimjudgeError: a named topic is missing or of the wrong type, several would do, or none would.
     """
-    images = _images(where, types, image)
+    images = _images(where, types, image, counts or {})
     near = images[0] if images else ""
     types = _without_other_cameras(types, near, {"/" + name.lstrip("/") for name in (label, detection) if name})
     is_label = {t: bool(_LABEL_NAME.search(t)) for t in types}
@@ -82,40 +90,48 @@ def choose_topics(
     detections = _one(where, types, _DETECTION, detection, free, near)
     if not (images or labels or detections or FRAME_INFO in types.values()):
         held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
-        raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}")
+        unread = "".join(f"; {line}" for line in describe_unread(types.items()))
+        raise SimjudgeError(f"{where}: has no image, label or detection topic; it holds {held}{unread}")
     near = near or labels or detections
     return FrameTopics(
         images, labels, detections, _nearest(types, FRAME_INFO, near), _nearest(types, CAMERA_INFO, near)
     )
 
 
-def camera_topics(types: Mapping[str, str]) -> dict[str, str]:
+def camera_topics(types: Mapping[str, str], counts: Mapping[str, int] | None = None) -> dict[str, str]:
     """The cameras of a recording: those that take photographs, if there are any.
 
     Args:
         types: message type by topic name.
+        counts: messages by topic, where they are known.
 
     Returns:
-        A topic for each camera, by the name that its topics share; the raw one where it has both.
+        A topic for each camera, by the name that its topics share: the one with most messages, of equals the raw one.
     """
-    # Raw ones come last here, and replace their compressed twins.
-    found = sorted((t for t, kind in types.items() if kind in _IMAGE.types), key=lambda t: (types[t] == IMAGE, t))
+    # The best come last here, and replace their twins.
+    found = _best_first((t for t, kind in types.items() if kind in _IMAGE.types), types, counts or {})[::-1]
     photographs = [t for t in found if not _NO_PHOTOGRAPH.search(t)]
     return dict(sorted((_camera(t), t) for t in photographs or found))
 
 
-def _images(where: str, types: Mapping[str, str], named: str | None) -> tuple[str, ...]:
+def _best_first(topics: Iterable[str], types: Mapping[str, str], counts: Mapping[str, int]) -> list[str]:
+    """Image topics with the most messages first; of equals the raw ones: the compressed one is a copy with losses."""
+    return sorted(topics, key=lambda t: (-counts.get(t, 0), types[t] != IMAGE, t))
+
+
+def _images(
+    where: str, types: Mapping[str, str], named: str | None, counts: Mapping[str, int]
+) -> tuple[str, ...]:
     found = [t for t, kind in types.items() if kind in _IMAGE.types]
     if named is not None:
         of_camera = [t for t in found if t.startswith(f"/{named.strip('/')}/") and not _NO_PHOTOGRAPH.search(t)]
         if len({_camera(t) for t in of_camera}) != 1 or named in types:
             return (_checked(where, types, _IMAGE, named),)
-        return tuple(sorted(of_camera, key=lambda t: types[t] != IMAGE))
+        return tuple(_best_first(of_camera, types, counts))
     cameras = camera_topics(types)
     if len(cameras) > 1:
         raise SimjudgeError(_ambiguous(where, _IMAGE, found))
-    # Raw first: where both are there, the compressed one is a copy with losses.
-    return tuple(sorted((t for t in found if _camera(t) in cameras), key=lambda t: types[t] != IMAGE))
+    return tuple(_best_first((t for t in found if _camera(t) in cameras), types, counts))
 
 
 def _without_other_cameras(types: Mapping[str, str], near: str, named: set[str]) -> Mapping[str, str]:

@@ -62,7 +62,7 @@ def detect_clouds(
                 cloud = clouds.read(index)
                 found = detect_cloud_cuboids(cloud, settings)
             except SimjudgeError as error:
-                losses.add("clouds that cannot be read, not predicted", str(error))
+                losses.add("clouds that cannot be read", str(error))
                 continue
             _count_empty(found, cloud.where, settings, losses)
             parts[index] = found.cuboids
@@ -71,7 +71,7 @@ def detect_clouds(
         raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")
     done = _with_cuboids(clouds, parts, settings.name)
     if out is not None:
-        losses.extend(write_clouds(done, out, to))
+        losses.count_once(write_clouds(done, out, to))
     return replace(done, losses=losses)
 
 

@@ -63,7 +63,7 @@ function tools(place, rows) {
 // The order of verdicts: the page's own, or by a number of theirs, the largest first (p: the smallest).
 function orders(list, rows, line) {
   const first = rows(), label = document.createElement("label"), choice = document.createElement("select");
-  const by = { "as they are": "", name: "name", "W1 above the floor": "excess", "mean W1": "w1", p: "p", "overlap O_A": "overlap" };
+  const by = { "as they are": "", name: "name", gap: "gap", "mean W1": "w1", p: "p", "overlap O_A": "overlap" };
   for (const [text, value] of Object.entries(by)) choice.add(new Option(text, value));
   choice.onchange = () => {
     const name = choice.value, up = name === "name" || name === "p";

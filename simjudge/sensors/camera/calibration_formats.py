@@ -16,6 +16,7 @@ from simjudge.core.field_types import Choice, NumberList, Vector, conflict
 from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import OPENCV_NAMES
 from simjudge.core.yaml_file import YamlFile
+from simjudge.data.rosbag2.camera_info import picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
@@ -143,7 +144,7 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
 
 
 def message_calibration(message: Any) -> Calibration:
-    """The calibration in a camera_info.
+    """The calibration in a camera_info, of the pictures that it goes with: after binning and region of interest.
 
     Args:
         message: sensor_msgs/CameraInfo, of rclpy or as it was recorded.
@@ -151,11 +152,10 @@ def message_calibration(message: Any) -> Calibration:
     Raises:
         SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
     """
-    matrix = np.array(message.k, np.float64).reshape(3, 3)
+    size, matrix, projection = picture_geometry(message)
     if not matrix[0, 0] > 0 or not matrix[1, 1] > 0:
         raise SimjudgeError("camera_info tells no focal length: the camera is not calibrated")
-    size = (int(message.width), int(message.height))
-    rectification, projection = np.array(message.r).reshape(3, 3), np.array(message.p).reshape(3, 4)
+    rectification = np.array(message.r).reshape(3, 3)
     name = message.header.frame_id or "camera"
     distortion = np.array(message.d, np.float64)
     return Calibration(name, size, message.distortion_model, matrix, distortion, rectification, projection)

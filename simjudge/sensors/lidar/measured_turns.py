@@ -102,6 +102,8 @@ class TurnBuilder:
             self.note(f"no ring field ({', '.join(RINGS)}): rings are found by elevation")
         if points.time is None:
             self.note(f"{points.time_trouble}: no firing times can be had")
+        if points.time_note:
+            self.note(points.time_note)
         rounding = rounding_angle(points.stored, np.zeros(3))
         self.add_turn(MeasuredTurn(name, points.stored.astype(np.float64), rounding, points.ring, points.time))
 

@@ -22,6 +22,7 @@ _DEVIATIONS = 1.4826
 """Standard deviation of normal numbers over their median absolute deviation."""
 _SAME_SURFACE = 0.05
 """Outer points whose ranges differ by less than this share lie on one surface."""
+_LEAST_POINTS = 10
 _LEAST_TRIPLES = 100
 _TOLERANCE = 0.3
 """Columns by which a step may differ from one or two."""
@@ -127,12 +128,13 @@ def _rings(points: LidarPoints) -> list[tuple[int, FloatArray, FloatArray]]:
     place = points.stored.astype(np.float64)
     azimuth, ranges = np.arctan2(place[:, 1], place[:, 0]), np.linalg.norm(place, axis=1)
     found = []
-    for ring in np.unique(points.ring):
+    rings, count = np.unique(points.ring, return_counts=True)
+    for ring in rings[count >= _LEAST_POINTS]:
         rows = np.flatnonzero(points.ring == ring)
         rows = rows[np.argsort(azimuth[rows], kind="stable")]
         apart = np.diff(azimuth[rows], prepend=-np.inf) > 1e-4
         rows = rows[apart]
-        if len(rows) >= 10:
+        if len(rows) >= _LEAST_POINTS:
             found.append((int(ring), azimuth[rows], ranges[rows]))
     return found
 

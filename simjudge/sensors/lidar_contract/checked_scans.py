@@ -44,6 +44,7 @@ class CheckedScan(ShortRepr):
         intensity: float64 (N,); None where the cloud has none.
         empty: how many rows have no return, by how they are marked.
         pose: of the body; None where it is not known.
+        time_note: in which unit the times are taken, where it is not the drivers'.
     """
 
     where: str
@@ -55,6 +56,7 @@ class CheckedScan(ShortRepr):
     intensity: FloatArray | None
     empty: dict[str, int]
     pose: Pose | None = None
+    time_note: str = ""
 
     def __len__(self) -> int:
         """The number of returns."""
@@ -130,6 +132,7 @@ def scan_of_table(table: Table, where: str, stamp: int = NO_STAMP, pose: Pose | 
     return CheckedScan(
         where, stamp, points.stored.astype(np.float64), points.ring, points.time, points.time_trouble,
         None if points.intensity is None else points.intensity.astype(np.float64), _marks(table[~points.seen]), pose,
+        points.time_note,
     )  # fmt: skip
 
 

@@ -37,12 +37,12 @@ def check_beams(scans: Sequence[CheckedScan]) -> CheckOutcome:
         if scan.ring is None:
             return CheckOutcome.unknown(BEAMS, limit, "the points do not say their ring")
         far = scan.range >= _NEAREST
-        for ring in np.unique(scan.ring[far]).tolist():
+        rings, count = np.unique(scan.ring[far], return_counts=True)
+        for ring in rings[count >= _LEAST_POINTS].tolist():
             elevation = scan.elevation[far & (scan.ring == ring)]
-            if len(elevation) >= _LEAST_POINTS:
-                middle = float(np.median(elevation))
-                middles.setdefault(ring, []).append(middle)
-                spreads.setdefault(ring, []).append(_NORMAL * float(np.median(np.abs(elevation - middle))))
+            middle = float(np.median(elevation))
+            middles.setdefault(ring, []).append(middle)
+            spreads.setdefault(ring, []).append(_NORMAL * float(np.median(np.abs(elevation - middle))))
     if not spreads:
         return CheckOutcome.unknown(BEAMS, limit, f"no ring has {_LEAST_POINTS} points beyond {_NEAREST:g} m")
     spread = {ring: math.degrees(float(np.median(values))) for ring, values in spreads.items()}

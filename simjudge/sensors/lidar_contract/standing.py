@@ -24,6 +24,8 @@ _COLUMNS = 360
 """Around the turn: wider than the steps of any spinning lidar, so that no cell is empty by chance."""
 _ROW_DEG = 0.4
 """Degrees of elevation in a row of cells, where the points do not say their ring."""
+_MOST_RINGS = 1024
+"""Rings of a lidar at most, as in `sensors.lidar.ring_points`."""
 _NEAREST, _FARTHEST = 1.0, 40.0
 _ROUGH = 0.03
 """Share of the range by which a surface may be nearer or farther in the next cell."""
@@ -69,8 +71,11 @@ def _check_intensity(cells: _Cells, walls: BoolArray, limit: str) -> CheckOutcom
 
 def _standing_cells(scans: Sequence[CheckedScan]) -> _Cells | str:
     """The cells of the scans between which the sensor stands; where there are too few scans or surfaces, why."""
-    if len(scans) < _LEAST_SCANS:
-        return "fewer than 3 scans"
+    rings = len({ring for scan in scans if scan.ring is not None for ring in np.unique(scan.ring).tolist()})
+    if len(scans) < _LEAST_SCANS or rings > _MOST_RINGS:
+        return f"the points say {rings} rings; a lidar has {_MOST_RINGS} at most" if rings > _MOST_RINGS else (
+            f"fewer than {_LEAST_SCANS} scans"
+        )
     if all(scan.pose is not None for scan in scans):
         chosen = scans[_longest_run(_still_by_poses(scans))]
         if len(chosen) < _LEAST_SCANS:
@@ -125,9 +130,11 @@ def _longest_run(still: BoolArray) -> slice:
 
 
 def _cells(scans: Sequence[CheckedScan]) -> _Cells:
-    rows = [scan.ring if scan.ring is not None else _rows_by_elevation(scan.elevation) for scan in scans]
-    first, count = min(int(row.min(initial=0)) for row in rows), max(int(row.max(initial=0)) for row in rows) + 1
-    shape = (len(scans), count - first, _COLUMNS)
+    numbers = [scan.ring if scan.ring is not None else _rows_by_elevation(scan.elevation) for scan in scans]
+    # Rows of cells only for rings that there are: one damaged number must not make billions of them.
+    held, row_of_point = np.unique(np.concatenate(numbers), return_inverse=True)
+    rows = np.split(row_of_point, np.cumsum([len(each) for each in numbers])[:-1])
+    shape = (len(scans), len(held), _COLUMNS)
     ranges = np.full(shape, np.nan)
     with_intensity = all(scan.intensity is not None for scan in scans)
     intensity = np.full(shape, np.nan) if with_intensity else None
@@ -136,7 +143,7 @@ def _cells(scans: Sequence[CheckedScan]) -> _Cells:
         column = np.floor(place_in_turn).astype(np.int64) % _COLUMNS
         # The one nearest to the middle comes last and stays: one beam, so that its noise is not averaged away.
         order = np.argsort(-np.abs(place_in_turn % 1 - 0.5), kind="stable")
-        place = (number, row[order] - first, column[order])
+        place = (number, row[order], column[order])
         ranges[place] = scan.range[order]
         if intensity is not None and scan.intensity is not None:
             intensity[place] = scan.intensity[order]

@@ -21,6 +21,8 @@ COVERED = 0.90
 """Share of the usual azimuths that a scan has at least."""
 TURN_SLACK = 1.05
 """Turns that the times of a scan may span."""
+MOST_TURNS = 50
+"""Turns from one scan to the next at most, where a recording has thinned them out."""
 OFF_HEAD_DEG = 2.0
 """Degrees within which 95 % of a scan's azimuths lie around a head that turns evenly."""
 LATE = 0.001
@@ -100,12 +102,21 @@ def check_times(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcom
     turn = float(np.median([fit.turn for fit in fits]))
     interval = _intervals(scans)
     if interval is not None and (interval > 0).all():
-        turn = min(turn, float(np.median(interval)))
+        usual = float(np.median(interval))
+        if turn * MOST_TURNS < usual:
+            figure = f"a turn takes {turn * 1e3:.4g} ms by the times, a scan {usual * 1e3:.4g} ms by the stamps"
+            note = f"is the unit of the times another? First in {timed[0].where}"
+            return (
+                CheckOutcome.measured(TIMES, figure, times, note, good=False),
+                CheckOutcome.unknown(HEAD, head, "the times cannot be used"),
+            )
+        turn = min(turn, usual)
+    unit = "".join(f", {note}" for note in sorted({scan.time_note for scan in timed} - {""}))
     span = np.array([float(scan.time.max()) for scan in timed if scan.time is not None])
     longest, worst = int(np.argmax(span)), int(np.argmax([fit.off_deg for fit in fits]))
     return (
         CheckOutcome.measured(
-            TIMES, f"{span[longest] * 1e3:.4g} ms, {span[longest] / turn:.3f} turns", times,
+            TIMES, f"{span[longest] * 1e3:.4g} ms, {span[longest] / turn:.3f} turns{unit}", times,
             f"longest in {timed[longest].where}", good=span[longest] <= TURN_SLACK * turn,
         ),
         CheckOutcome.measured(

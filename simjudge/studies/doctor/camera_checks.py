@@ -76,14 +76,23 @@ def check_images(
         Finding.measured(IMAGES, about, f"{count} pictures", "at least one", good=True),
         Finding.measured(
             ENCODING, about, shown, "all can be read and show something", good=not troubles and not blank, note=note,
-            mend=f"ros2 run image_transport republish raw compressed --ros-args -r in:={about} "
-            f"-r out/compressed:={about}/compressed" if of_robot else "",
+            mend=_picture_line(about) if of_robot else "",
         ),
         Finding.measured(
             IMAGE_SIZE, about, named, "one size", good=len(sizes) == 1, note="the camera's mode was changed",
             mend=f"ros2 topic echo --field width {about}" if of_robot else "",
         ),
     ]  # fmt: skip
+
+
+def _picture_line(topic: str) -> str:
+    """How to record pictures that can be read: a raw topic as files, of damaged files the raw topic."""
+    if topic.endswith("/compressed"):
+        return f"ros2 bag record --storage mcap {topic.removesuffix('/compressed')}"
+    return (
+        f"ros2 run image_transport republish raw compressed --ros-args -r in:={topic} "
+        f"-r out/compressed:={topic}/compressed"
+    )
 
 
 def recorded_images(survey: RecordingSurvey, camera: TopicSurvey) -> RecordedImages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -99,10 +100,10 @@ def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     """Whether messages that were received at one time have stamps of one time."""
     limit = f"within {_APART:g} s"
     clocks = {topic.name: (as_nanoseconds(topic.received), as_nanoseconds(topic.stamp)) for topic in good}
-    for child in ("base_link", "base_footprint"):
-        received, stamps = survey.moving.get(child, ([], []))
+    for (namespace, held), child in product(survey.of_namespaces.items(), ("base_link", "base_footprint")):
+        received, stamps = held.moving.get(child, ([], []))
         if received and any(stamps) and not len(_backwards(sorted(stamps))):
-            clocks[f"tf of {child}"] = (as_nanoseconds(received), as_nanoseconds(stamps))
+            clocks[f"{namespace and namespace + '/'}tf of {child}"] = (as_nanoseconds(received), as_nanoseconds(stamps))
     if len(clocks) < 2:
         return Finding.unknown(ONE_CLOCK, "fewer than two topics with stamps that rise")
     reference = max(clocks, key=lambda name: len(clocks[name][0]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.recorded_mounts import standing_links, standing_pose
+from simjudge.data.rosbag2.recorded_mounts import Links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import (
     ODOMETRY,
     POSE,
@@ -37,7 +38,7 @@ from simjudge.studies.doctor.findings import (
     failed,
     quoted,
 )
-from simjudge.studies.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds
+from simjudge.studies.doctor.survey import RecordingSurvey, TopicSurvey, TransformSurvey, as_nanoseconds
 
 _COVERED = 0.95
 """Share of the images that need a pose at their time."""
@@ -57,10 +58,11 @@ def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Se
         camera: its images; None where there are none.
         before: what the checks of time found.
     """
-    poses, found = _poses(survey)
+    near = "" if camera is None else camera.name
+    poses, found = _poses(survey, near)
     return [
-        _frame_ids(survey), _tree(survey), *found, _coverage(survey, camera, poses, before),
-        *_mount(survey, camera, poses), _odometry(survey),
+        _frame_ids(survey), _tree(survey.transforms(near)), *found, _coverage(survey, camera, poses, before),
+        *_mount(survey, camera, poses), _odometry(survey, near),
     ]  # fmt: skip
 
 
@@ -79,23 +81,23 @@ def _frame_ids(survey: RecordingSurvey) -> Finding:
     )  # fmt: skip
 
 
-def _tree(survey: RecordingSurvey) -> Finding:
+def _tree(transforms: TransformSurvey) -> Finding:
     limit = "every frame has one parent, one root"
-    links = survey.tree.links
+    links = transforms.tree.links
     if not links:
         return Finding.missing(TREE, "no transforms: record /tf and /tf_static too",
                                "ros2 bag record --storage mcap --all")  # fmt: skip
     roots = sorted({link.parent for link in links.values()} - set(links))
-    figure = f"{len(survey.tree.frames())} frames, {len(roots)} root{'s' if len(roots) != 1 else ''}"
-    note = survey.tree_trouble or (f"roots {', '.join(roots)}: nothing links them" if len(roots) > 1 else "a circle")
+    figure = f"{len(transforms.tree.frames())} frames, {len(roots)} root{'s' if len(roots) != 1 else ''}"
+    note = transforms.trouble or (f"roots {', '.join(roots)}: nothing links them" if len(roots) > 1 else "a circle")
     mend = "ros2 run tf2_tools view_frames"
     if len(roots) > 1:
         mend = f"ros2 run tf2_ros static_transform_publisher --frame-id {roots[0]} --child-frame-id {roots[1]}"
-    good = len(roots) == 1 and not survey.tree_trouble
+    good = len(roots) == 1 and not transforms.trouble
     return Finding.measured(TREE, "", figure, limit, good=good, note=note, mend=mend)
 
 
-def _poses(survey: RecordingSurvey) -> tuple[RecordedPoses | None, list[Finding]]:
+def _poses(survey: RecordingSurvey, near: str) -> tuple[RecordedPoses | None, list[Finding]]:
     path = survey.recording.path
     topics = {name: kind for name, kind in pose_topics(survey.recording).items() if survey.topics[name].received}
     if not topics:
@@ -103,7 +105,7 @@ def _poses(survey: RecordingSurvey) -> tuple[RecordedPoses | None, list[Finding]
         why = "no Odometry, PoseStamped or tf: the robot does not say where it is, or nobody recorded it"
         return None, [Finding.missing(POSES, why, mend), Finding.unknown(JUMPS, "no poses")]
     troubles: list[str] = []
-    for name in sorted(topics, key=lambda each: _PREFERRED.index(topics[each])):
+    for name in sorted(topics, key=lambda each: (not _shared(each, near), _PREFERRED.index(topics[each]))):
         try:
             poses = read_poses(path, name)
         except SimjudgeError as error:
@@ -178,7 +180,7 @@ def _mount(survey: RecordingSurvey, camera: TopicSurvey | None, poses: RecordedP
         return [Finding.unknown(MOUNT, "no images"), Finding.unknown(OPTICAL, "no images")]
     body = "base_link" if poses is None else poses.trajectory.child_frame_id.lstrip("/") or "base_link"
     frame = camera.frame_id.lstrip("/")
-    pose = None if not frame else standing_pose(standing_links(survey.recording), frame, body)
+    pose = None if not frame else standing_pose(_standing(survey, camera.name), frame, body)
     if pose is None:
         publisher = "ros2 run tf2_ros static_transform_publisher --x 0.1 --z 0.2 --roll -1.5708 --yaw -1.5708"
         lacking = Finding.missing(
@@ -190,6 +192,16 @@ def _mount(survey: RecordingSurvey, camera: TopicSurvey | None, poses: RecordedP
         Finding.measured(MOUNT, camera.name, f"{_numbers(pose)} in {body}", "known", good=True),
         _optical(survey, camera, pose),
     ]  # fmt: skip
+
+
+def _standing(survey: RecordingSurvey, near: str) -> Links:
+    """The links of the camera's own robot that hold for ever; two robots may call theirs alike."""
+    out: dict[str, tuple[str, Pose]] = {}
+    for child, link in survey.transforms(near).tree.links.items():
+        if link.static:
+            with suppress(SimjudgeError):  # one that is no pose leads nowhere
+                out[child] = (link.parent, Pose(link.position[-1], link.orientation[-1]))
+    return out
 
 
 def _optical(survey: RecordingSurvey, camera: TopicSurvey, pose: Pose) -> Finding:
@@ -207,8 +219,13 @@ def _numbers(pose: Pose) -> str:
     return f"{x:.3f} {y:.3f} {z:.3f} m"
 
 
-def _odometry(survey: RecordingSurvey) -> Finding:
-    topics = survey.of_type(ODOMETRY)
+def _shared(topic: str, near: str) -> bool:
+    """Whether a topic is in the namespace of the robot that a camera belongs to."""
+    return topic.split("/")[1:2] == near.split("/")[1:2]
+
+
+def _odometry(survey: RecordingSurvey, near: str) -> Finding:
+    topics = sorted(survey.of_type(ODOMETRY), key=lambda topic: not _shared(topic.name, near))
     if not topics:
         return Finding.missing(MOTION, "no nav_msgs/msg/Odometry: drive_node follows its own motion by it",
                                "ros2 run robot_localization ekf_node --ros-args --params-file ekf.yaml")  # fmt: skip

@@ -203,14 +203,15 @@ def _camera_in_world(survey: RecordingSurvey, camera: TopicSurvey | None) -> Fin
     if camera is None:
         return Finding.unknown(CAMERA_IN_WORLD, "no images")
     chain = [camera.frame_id.lstrip("/")]
-    links = survey.tree.links
+    tree = survey.transforms(camera.name).tree
+    links = tree.links
     while chain[-1] in links and len(chain) <= len(links):
         chain.append(links[chain[-1]].parent)
     way = " < ".join(chain)
     if set(_WORLD) & set(chain):
         return Finding.measured(CAMERA_IN_WORLD, camera.name, way, "from map or odom", good=True)
     top = chain[-1] or "camera_optical_frame"
-    body = "base_link" if top != "base_link" and "base_link" in survey.tree.frames() else "odom"
+    body = "base_link" if top != "base_link" and "base_link" in tree.frames() else "odom"
     publisher = f"ros2 run tf2_ros static_transform_publisher --frame-id {body} --child-frame-id {top}"
     why = f"transforms lead from {way} no further: no {' or '.join(_WORLD)} above it"
     return Finding.missing(CAMERA_IN_WORLD, why, publisher, camera.name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.ros_installation import need_rclpy
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.studies.doctor.diagnosis import Diagnosis
 from simjudge.studies.doctor.findings import Finding
@@ -49,6 +50,7 @@ def diagnose_graph(seconds: float = 5.0, *, image_topic: str | None = None) -> D
             "a running graph is looked at with rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'; "
             "a recording or a data set needs neither: simjudge doctor FILE"
         )
+    need_rclpy()
     with tempfile.TemporaryDirectory(prefix="simjudge_doctor_") as folder:
         content = _listen(Path(folder), seconds)
         topics = [GraphTopic.of(row) for row in content["topics"]]

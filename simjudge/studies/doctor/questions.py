@@ -25,6 +25,7 @@ from simjudge.studies.doctor.findings import (
     JUMPS,
     LABELS,
     LABELS_FIT,
+    MISSING,
     MOTION,
     MOUNT,
     ONE_CLOCK,
@@ -53,6 +54,7 @@ class Question:
         text: for people.
         needs: checks without which it cannot be answered.
         wants: checks without which it is answered less well, each with what is lost then.
+        holds: checks whose subject must be there, good or not.
         command: that answers it.
     """
 
@@ -61,6 +63,7 @@ class Question:
     needs: Sequence[str]
     wants: dict[str, str]
     command: str
+    holds: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,8 @@ QUESTIONS = (
             MOUNT: "no horizon from the transforms", IMAGE_SIZE: "series of two sizes",
         },
         "simjudge objects {path} VIRTUAL --out result",
+        # Of a recording the times of its messages will do; pictures in a folder have none.
+        (STAMPS,),
     ),
     Question(
         "lidar", "judge a lidar", (CLOUDS, CLOUD_FIELDS, BOXES),
@@ -159,7 +164,8 @@ def answer_questions(findings: Sequence[Finding]) -> list[Answer]:
 def _answer(question: Question, findings: Sequence[Finding]) -> Answer:
     trouble = [each for each in findings if each.verdict in TROUBLE]
     known = {each.check for each in findings}
-    stops = [each for each in trouble if each.check in question.needs]
+    unheld = [each for each in trouble if each.check in question.holds and each.verdict == MISSING]
+    stops = [each for each in trouble if each.check in question.needs] + unheld
     if _has_whole_lidar(findings):
         stops = [each for each in stops if each.check not in _OF_LIDARS]
     absent = [Finding.missing(check, f"no {check}") for check in question.needs if check not in known]

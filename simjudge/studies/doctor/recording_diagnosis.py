@@ -107,13 +107,14 @@ def _camera(
         types = {topic: kind for topic, kind in types.items() if topic not in labels}
     where = str(survey.recording.path)
     named = image_topic
-    cameras = camera_topics(types)
+    counts = {name: len(topic.received) for name, topic in survey.topics.items()}
+    cameras = camera_topics(types, counts)
     if named is None and len(cameras) > 1:
         name, named = next(iter(cameras.items()))
         others = ", ".join(list(cameras)[1:])
         notes.append(f"several cameras: {name} is looked at; --image-topic chooses another: {others}")
     try:
-        chosen = choose_topics(where, types, named, None, None)
+        chosen = choose_topics(where, types, named, None, None, counts=counts)
     except SimjudgeError as error:
         if image_topic is not None:
             raise

@@ -46,7 +46,7 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
     losses = Losses()
     form = find_format(path)
     readable = form is not None and form.read is not None
-    with_clouds = form is not None and form.read_clouds is not None
+    with_clouds = form is not None and form.holds_clouds(path)
     try:
         frames = read_set(path) if readable else None
     except SimjudgeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +53,21 @@ class TopicSurvey:
 
 
 @dataclass
+class TransformSurvey:
+    """Transforms of one robot.
+
+    Attributes:
+        tree: all of them.
+        trouble: why they are no tree; "" where they are.
+        moving: by the child's frame, receive times and stamps on the moving topics, nanoseconds.
+    """
+
+    tree: TransformTree
+    trouble: str = ""
+    moving: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+
+
+@dataclass
 class RecordingSurvey:
     """What a recording holds.
 
@@ -59,20 +75,26 @@ class RecordingSurvey:
         recording: open for reading.
         types: knows its messages.
         topics: by name.
-        tree: of its transforms.
-        tree_trouble: why the transforms are no tree; "" where they are.
-        static_topics, moving_topics: of transforms.
-        moving: by the child's frame, receive times and stamps of its transforms on the moving topics, nanoseconds.
+        of_namespaces: transforms by the namespace of their topics, "" for those of /tf, which all robots share.
         losses: what could not be read.
     """
 
     recording: Recording
     types: Typestore
     topics: dict[str, TopicSurvey]
-    tree: TransformTree
-    tree_trouble: str = ""
-    moving: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+    of_namespaces: dict[str, TransformSurvey] = field(default_factory=dict)
     losses: Losses = field(default_factory=Losses)
+
+    def transforms(self, near: str) -> TransformSurvey:
+        """The transforms of the robot that a topic belongs to.
+
+        Args:
+            near: the topic, such as that of a camera's images.
+        """
+        own = [name for name in self.of_namespaces if name and near.startswith(f"{name}/")]
+        alone = list(self.of_namespaces) if len(self.of_namespaces) == 1 else [""]
+        empty = TransformSurvey(TransformTree(str(self.recording.path)))
+        return self.of_namespaces.get(max(own, key=len, default=alone[0]), empty)
 
     def of_type(self, *types: str) -> list[TopicSurvey]:
         """The topics of some message types that hold messages, by name.
@@ -92,7 +114,7 @@ def survey_recording(recording: Recording) -> RecordingSurvey:
     held = recording.topics.values()
     types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
     topics = {topic.name: TopicSurvey(topic.name, topic.type) for topic in held}
-    survey = RecordingSurvey(recording, types, topics, TransformTree(str(recording.path)))
+    survey = RecordingSurvey(recording, types, topics)
     with_header = {name for name, topic in topics.items() if _has_header(types, topic.type)}
     for stored in recording.messages(set(topics)):
         topic = topics[stored.topic]
@@ -141,16 +163,24 @@ def _take_header(survey: RecordingSurvey, topic: TopicSurvey, stored: StoredMess
 
 
 def _take_transforms(survey: RecordingSurvey, stored: StoredMessage, message: Any) -> None:
-    static = stored.topic.endswith("tf_static")
+    namespace, _, name = stored.topic.rpartition("/")
+    shared = survey.of_namespaces.get("")
+    if namespace not in survey.of_namespaces:
+        empty = TransformSurvey(TransformTree(str(survey.recording.path)))
+        survey.of_namespaces[namespace] = deepcopy(shared) if shared is not None else empty
+    # What stands on /tf holds for the robots that have topics of their own beside it, too.
+    takers = [survey.of_namespaces[namespace]] if namespace else list(survey.of_namespaces.values())
+    static = name == "tf_static"
     for transform in message.transforms:
-        try:
-            survey.tree.add(**transform_fields(transform), static=static)
-        except SimjudgeError as error:
-            survey.tree_trouble = survey.tree_trouble or str(error).removeprefix(f"{survey.tree.name}: ")
-        if not static:
-            received, stamps = survey.moving.setdefault(str(transform.child_frame_id).lstrip("/"), ([], []))
-            received.append(stored.time)
-            stamps.append(header_stamp(transform.header))
+        for taker in takers:
+            try:
+                taker.tree.add(**transform_fields(transform), static=static)
+            except SimjudgeError as error:
+                taker.trouble = taker.trouble or str(error).removeprefix(f"{taker.tree.name}: ")
+            if not static:
+                received, stamps = taker.moving.setdefault(str(transform.child_frame_id).lstrip("/"), ([], []))
+                received.append(stored.time)
+                stamps.append(header_stamp(transform.header))
 
 
 def as_nanoseconds(values: list[int]) -> IntArray:

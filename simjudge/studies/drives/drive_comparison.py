@@ -50,7 +50,7 @@ class MetricResult:
     Attributes:
         metric: one of METRICS.
         comparison: what Algorithm 1 gives.
-        certainty: floor, excess, interval, p, margin and verdict.
+        certainty: noise, gap, interval, p, margin and verdict.
     """
 
     metric: str
@@ -290,8 +290,8 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
         for held in windows for column in held.performance.T if np.isfinite(column).all()
     )  # fmt: skip
     notes.append(
-        f"fewer than {FEWEST_UNITS} drives on a side: stretches of {frames * window:.3g} m are drawn instead; how drives"
-        " differ from each other is not in noise and interval"
+        f"fewer than {FEWEST_UNITS} drives on a side: stretches of {frames * window:.3g} m are drawn instead; how"
+        " drives differ from each other is not in noise and interval"
     )  # fmt: skip
     stretch = [np.floor(held.place / (frames * window) + 1e-9).astype(np.int64) for held in windows]
     numbers, unit = np.unique(np.concatenate(stretch), return_inverse=True)

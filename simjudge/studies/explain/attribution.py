@@ -1,8 +1,8 @@
 """Sharing a gap among its causes: Shapley values, or a forward order where the causes are many.
 
-A game gives every set of causes the excess W1 that is left once these causes are undone. The Shapley value of a cause
-(Shapley, 1953) is by how much undoing it lowers the excess, on average over all orders in which causes can be undone.
-The values of all causes add up to the excess before less the excess after.
+A game gives every set of causes the gap that is left once these causes are undone. The Shapley value of a cause
+(Shapley, 1953) is by how much undoing it lowers the gap, on average over all orders in which causes can be undone.
+The values of all causes add up to the gap before less the gap after.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_SHAPLEY = 5
 Causes = frozenset[str]
 """A set of causes."""
 Game = Mapping[Causes, FloatArray]
-"""By set of causes that are undone, the excess that is left: (D,), the truth first, then under each resample."""
+"""By set of causes that are undone, the gap that is left: (D,), the truth first, then under each resample."""
 
 
 def all_subsets(causes: Sequence[str]) -> list[Causes]:
@@ -38,11 +38,11 @@ def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
     """Share a gap by Shapley values, in the truth and in every resample.
 
     Args:
-        game: the excess for every set of the causes.
+        game: the gap for every set of the causes.
         causes: K names.
 
     Returns:
-        By cause, (D,): by how much it lowers the excess, averaged over orders. They add up to game[{}] - game[all].
+        By cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
     """
     count = len(causes)
     found = {}
@@ -57,23 +57,23 @@ def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
 
 
 def forward_order(
-    causes: Sequence[str], excess: Callable[[Sequence[Causes]], Sequence[FloatArray]]
+    causes: Sequence[str], gaps: Callable[[Sequence[Causes]], Sequence[FloatArray]]
 ) -> dict[str, FloatArray]:
-    """Share a gap step by step: at each step the cause is undone that lowers the excess most.
+    """Share a gap step by step: at each step the cause is undone that lowers the gap most.
 
     Args:
         causes: names.
-        excess: gives the excess, (D,) each, for some sets of causes that are undone.
+        gaps: gives the gap, (D,) each, for some sets of causes that are undone.
 
     Returns:
-        By cause, in this order, (D,): by how much it lowered the excess in its turn.
+        By cause, in this order, (D,): by how much it lowered the gap in its turn.
     """
     undone: Causes = frozenset()
-    [left] = excess([undone])
+    [left] = gaps([undone])
     found: dict[str, FloatArray] = {}
     open_causes = list(causes)
     while open_causes:
-        tried = excess([undone | {cause} for cause in open_causes])
+        tried = gaps([undone | {cause} for cause in open_causes])
         best = int(np.argmin([each[0] for each in tried]))
         cause = open_causes.pop(best)
         found[cause] = left - tried[best]

@@ -137,7 +137,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
 
 @dataclass(frozen=True)
 class _Sharing:
-    """A gap that was shared: by cause its part, and by how much the excess falls if it is undone alone, and last."""
+    """A gap that was shared: by cause its part, and by how much the gap falls if it is undone alone, and last."""
 
     parts: dict[str, FloatArray]
     alone: dict[str, Interval]
@@ -180,7 +180,7 @@ def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> 
 
 
 def _fall(judge: ExcessJudge, before: Causes, after: Causes) -> Interval:
-    """By how much the excess falls from one set of undone causes to another."""
+    """By how much the gap falls from one set of undone causes to another."""
     first, second = judge([before, after])
     return _interval(first - second)
 

@@ -94,7 +94,7 @@ def read_pictures(
     """
     bare = replace(settings, model=None, rename=None, classes=None)
     sides = [replace(side, frames=side.frames.with_predictions(None))
-             for side in read_inputs(a, b, bare, log=log, progress=progress)]  # fmt: skip
+             for side in read_inputs(a, b, bare, own_predictions=False, log=log, progress=progress)]  # fmt: skip
     for side in sides:
         if side.frames.images is None:
             raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")

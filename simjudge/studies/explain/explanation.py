@@ -50,10 +50,10 @@ class CauseShare:
         name, words: as files and as sentences write it.
         side: whose pictures or labels were changed to undo it, "a" or "b".
         filters: names and parameters of the filters that undo it.
-        alone: by how much the excess W1 falls if it alone is undone.
-        after_others: by how much the excess falls if it is undone last.
-        w1: its part of the excess; None where it was left out of the sharing, because neither way showed anything.
-        share: the same as a share of the excess; None where the excess itself cannot be told from 0.
+        alone: by how much the gap falls if it alone is undone.
+        after_others: by how much the gap falls if it is undone last.
+        w1: its part of the gap; None where it was left out of the sharing, because neither way showed anything.
+        share: the same as a share of the gap; None where the gap itself cannot be told from 0.
     """
 
     name: str
@@ -93,10 +93,10 @@ class Explanation:
         names: of A and B.
         frames: of A and B, compared.
         mean_w1: of the comparison as it is.
-        certainty: floor, excess, p and verdict of the comparison as it is.
+        certainty: noise, gap, p and verdict of the comparison as it is.
         causes: the largest part first; those that were left out of the sharing last.
-        rest: the excess that is left where every cause of the sharing is undone.
-        rest_share: the same as a share of the excess; None where the excess cannot be told from 0.
+        rest: the gap that is left where every cause of the sharing is undone.
+        rest_share: the same as a share of the gap; None where the gap cannot be told from 0.
         sharing: "shapley" or "forward order".
         first_sure, order_sure: share of resamples in which the first cause is first, and in which the order holds.
         without_effect: causes that were looked for and not found in the pictures.
@@ -128,12 +128,12 @@ class Explanation:
     @property
     def is_gap(self) -> bool:
         """Whether there is a gap to explain: one that chance does not give."""
-        p, excess = self.certainty.p_adjusted, self.certainty.gap
-        return p is not None and p <= SIGNIFICANCE and excess is not None and excess > 0
+        p, gap = self.certainty.p_adjusted, self.certainty.gap
+        return p is not None and p <= SIGNIFICANCE and gap is not None and gap > 0
 
     @property
     def shared(self) -> Sequence[CauseShare]:
-        """The causes that have a part of the excess."""
+        """The causes that have a part of the gap."""
         return [cause for cause in self.causes if cause.w1 is not None]
 
     def content(self) -> dict[str, Any]:

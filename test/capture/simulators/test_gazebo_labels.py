@@ -82,7 +82,7 @@ def test_a_recording_is_labelled_detected_on_and_compared(tmp_path):
     runs = [["convert", str(source), str(labelled), "--simulator=gazebo", *given]]
     runs.append(["detect", str(labelled), "--model=cones_red_green", f"--out={tmp_path / 'seen.mcap'}"])
     seen = str(tmp_path / "seen.mcap")
-    runs.append(["compare", seen, seen, f"--out={tmp_path / 'report'}", "--bootstrap=20", "--permutations=20"])
+    runs.append(["compare", seen, seen, f"--out={tmp_path / 'report'}", "--draws=20"])
     for arguments in runs:
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (arguments, done.output, done.exception)

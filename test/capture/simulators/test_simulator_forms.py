@@ -152,7 +152,7 @@ def test_every_form_is_judged_end_to_end(tmp_path, form):
     for arguments in (
         ["convert", str(source), str(labelled), f"--simulator={own_file(tmp_path, form)}"],
         ["detect", str(labelled), "--model=cones_red_green", f"--out={seen}", *rename],
-        ["compare", seen, seen, f"--out={tmp_path / 'report'}", "--bootstrap=20", "--permutations=20"],
+        ["compare", seen, seen, f"--out={tmp_path / 'report'}", "--draws=20"],
     ):
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (arguments, done.output, done.exception)

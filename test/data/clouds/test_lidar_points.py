@@ -102,3 +102,41 @@ def test_late_points_against_a_loop():
         expected.append(at < latest.get(number, -1))
         latest[number] = max(at, latest.get(number, -1))
     assert late_points(ring, time).tolist() == expected
+
+
+def turn_of_100_ms(name, kind, unit, start=0.0):
+    """1,800 columns of 16 beams at 10 Hz, their times in a unit."""
+    time = np.repeat(np.arange(1800) * 55.4e-6, 16)
+    table = np.zeros(len(time), [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), (name, kind)])
+    table["x"] = 5
+    table[name] = np.rint((time + start) / unit) if np.dtype(kind).kind in "iu" else (time + start) / unit
+    return table
+
+
+@pytest.mark.parametrize("name", ["t", "time", "timestamp", "offset_time", "time_stamp"])
+@pytest.mark.parametrize(
+    ("kind", "unit", "start", "note"),
+    [
+        ("<u4", 1e-9, 0, ""),
+        ("<u4", 1e-6, 0, "times taken for microseconds"),
+        ("<f4", 1.0, 0, ""),
+        ("<f4", 1e-3, 0, "times taken for milliseconds"),
+        ("<f4", 1e-6, 0, "times taken for microseconds"),
+        ("<f8", 1e-9, 0, "times taken for nanoseconds"),
+        ("<f8", 1.0, 1.7e9, ""),
+        ("<f8", 1e-9, 1.7e9, ""),
+        ("<f8", 1e-6, 1.7e9, ""),
+        ("<u8", 1e-9, 1.7e9, ""),
+        ("<u8", 1e-6, 1.7e9, "times taken for microseconds"),
+        ("<f4", -1.0, 0, ""),  # velodyne_pointcloud: before the stamp
+    ],
+)
+def test_a_turn_at_10_hz_takes_a_tenth_of_a_second_in_any_unit(name, kind, unit, start, note):
+    points = lidar_points(turn_of_100_ms(name, kind, unit, start), "x")
+    assert points.time.max() == pytest.approx(1799 * 55.4e-6, abs=3e-6)
+    assert points.time_note == note
+
+
+def test_a_part_of_a_turn_in_nanoseconds_stays_one():
+    table = turn_of_100_ms("t", "<u4", 1e-9)[: 16 * 12]  # a packet of 12 columns
+    assert lidar_points(table, "x").time.max() == pytest.approx(11 * 55.4e-6, rel=1e-3)

@@ -76,6 +76,36 @@ def test_masks_agree_with_pycocotools(tmp_path):
         np.testing.assert_array_equal(frames.objects.box[i], extent)
 
 
+@pytest.mark.parametrize("box", [[], None, [0, 0, 0, 0]])
+def test_a_polygon_without_a_box_has_the_polygons_extent(tmp_path, box):
+    content = copy.deepcopy(GOOD)
+    content["annotations"] = [
+        {"id": 1, "image_id": 7, "category_id": 18, "bbox": box, "segmentation": [[5, 10, 15, 10, 15, 20, 5, 20]]}
+    ]
+    frames = read_coco(written(tmp_path, content))
+    assert not frames.losses
+    assert frames.objects.box.tolist() == [[5, 10, 15, 20]]
+
+
+def test_ids_that_pandas_has_made_floats_are_whole_numbers(tmp_path):
+    content = copy.deepcopy(GOOD)
+    for row in content["annotations"]:
+        row.update({key: float(row[key]) for key in ("id", "image_id", "category_id")})
+    whole, floats = read_coco(written(tmp_path / "a")), read_coco(written(tmp_path / "b", content))
+    assert not floats.losses
+    assert floats.objects.box.tolist() == whole.objects.box.tolist()
+    assert floats.objects.class_id.tolist() == whole.objects.class_id.tolist()
+    for part in ("images", "categories"):
+        for row in content[part]:
+            row["id"] = float(row["id"])
+    again = read_coco(written(tmp_path / "c", content))
+    assert not again.losses
+    assert again.objects.box.tolist() == whole.objects.box.tolist()
+    rows = [{"image_id": 7.0, "category_id": 18.0, "bbox": [1, 2, 3, 4], "score": 0.5}]
+    (tmp_path / "c" / "results.json").write_text(json.dumps(rows))
+    assert len(read_coco(tmp_path / "c").predictions) == 1
+
+
 def test_what_is_written_loads_in_pycocotools(tmp_path):
     image = np.zeros((30, 40), bool)
     image[2:5, 3:9] = True
@@ -103,7 +133,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
         ({"category_id": 3}, "class ids without a name"),
-        ({"category_id": "dog"}, "class ids that are no whole number"),
+        ({"category_id": "dog"}, "class ids that are no whole number from 0 to 2147483647"),
         ({"image_id": 8}, "annotations of images that are not there"),
         ({"image_id": [1]}, "annotations of images that are not there"),
         ({"iscrowd": 1}, "crowd regions, which are no objects"),
@@ -230,3 +260,94 @@ def test_bad_results(tmp_path, change, kind):
     found = read_results([RESULT, RESULT | change], path, read_set(path), None, losses)
     assert len(found) == 1
     assert dict(losses.counts) == {kind: 1}
+
+
+def ultralytics_rows(stems, category):
+    """As ultralytics' `pred_to_json` writes them: the number in the name is the image_id."""
+    return [
+        RESULT | {"image_id": int(stem), "file_name": f"{stem}.jpg", "category_id": category, "bbox": [i, 2, 10, 20]}
+        for i, stem in enumerate(stems)
+    ]
+
+
+STEMS = ["000002", "000003", "000001"]
+NUMBERED = GOOD | {
+    "images": [{"id": i + 1, "file_name": f"{s}.jpg", "width": 40, "height": 30} for i, s in enumerate(STEMS)],
+    "annotations": [],
+}
+
+
+def without_names(rows):
+    return [{key: value for key, value in row.items() if key != "file_name"} for row in rows]
+
+
+def test_a_result_belongs_to_the_file_that_it_names_whatever_its_image_id(tmp_path):
+    path = written(tmp_path, NUMBERED)
+    results = written(tmp_path, ultralytics_rows(STEMS, 18), "predictions.json")
+    frames = read_predictions(results, read_set(path), path)
+    assert [frames.frame_name[i] for i in frames.predictions.frame] == STEMS
+    assert frames.predictions.box[:, 0].tolist() == [0, 1, 2]  # row i was made for STEMS[i]
+    gone = written(tmp_path, [*ultralytics_rows(STEMS, 18), *ultralytics_rows(["000009"], 18)], "predictions.json")
+    lost = read_predictions(gone, read_set(path), path).losses.lines()
+    assert len(lost) == 1
+    assert lost[0].startswith("1 predictions for frames that the set lacks")
+    assert "result 3 (000009.jpg)" in lost[0]
+
+
+def test_a_result_without_a_name_goes_by_id_where_ids_are_known_and_by_name_where_names_know_more(tmp_path):
+    path = written(tmp_path, NUMBERED)
+    results = written(tmp_path, without_names(ultralytics_rows(STEMS, 18)), "predictions.json")
+    assert read_predictions(results, read_set(path), path).predictions.box[:, 0].tolist() == [2, 0, 1]  # as COCO says
+    other = NUMBERED | {"images": [image | {"id": image["id"] + 100} for image in NUMBERED["images"]]}
+    path = written(tmp_path / "other", other)
+    assert read_predictions(results, read_set(path), path).predictions.box[:, 0].tolist() == [0, 1, 2]
+    rows = without_names(ultralytics_rows(STEMS, 18))
+    named = [row | {"image_id": stem} for row, stem in zip(rows, STEMS, strict=True)]
+    texts = written(tmp_path, named, "predictions.json")
+    assert read_predictions(texts, read_set(path), path).predictions.box[:, 0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("categories", "ids", "said"),
+    [
+        ([1, 2, 3], [0, 1, 2], "category ids are 1 to 3, those of set 0 to 2"),
+        ([0, 1, 2], [0, 1, 2], ""),
+        ([1, 2, 2], [1, 2, 2], "no result is of category 0"),
+    ],
+)
+def test_ultralytics_numbers_classes_from_1(tmp_path, caplog, categories, ids, said):
+    target = FrameSet.build("set", [(40, 30)] * 3, frame_name=STEMS, class_names={0: "a", 1: "b", 2: "c"})
+    rows = [row | {"category_id": c} for row, c in zip(ultralytics_rows(STEMS, 1), categories, strict=True)]
+    found = read_predictions(written(tmp_path, rows, "predictions.json"), target).predictions
+    assert found.class_id.tolist() == ids
+    assert said in caplog.text
+
+
+def square(x0, y0, x1, y1):
+    return [[x0, y0, x1, y0, x1, y1, x0, y1]]
+
+
+def test_masks_that_lie_outside_their_boxes_are_counted_and_the_boxes_kept(tmp_path):
+    """An export turned every polygon upside down: y becomes 30 - y."""
+    boxes = [[5, 2, 10, 8], [5, 12, 10, 8], [20, 2, 10, 8], [20, 20, 10, 8]]
+    shapes = [square(5, 20, 15, 28), square(5, 10, 15, 18), square(19, 1, 30, 11), square(24, 21, 26, 23)]
+    rle = {"size": [30, 40], "counts": [0, 100, 1100]}  # columns 0 to 3
+    boxes.append([20, 5, 10, 10])
+    annotations = [
+        {"id": i, "image_id": 9, "category_id": 18, "bbox": box, "segmentation": shape}
+        for i, (box, shape) in enumerate(zip(boxes, [*shapes, rle], strict=True))
+    ]
+    frames = read_coco(written(tmp_path, GOOD | {"annotations": annotations}))
+    np.testing.assert_array_equal(frames.objects.box[:, :2], np.array(boxes)[:, :2])
+    assert [frames.objects.masks.has(i) for i in range(5)] == [False, False, True, True, False]
+    kind = "masks that lie outside their boxes (the box is kept)"
+    assert dict(frames.losses.counts) == {kind: 3}
+    assert "annotations.json: annotation 0 ([5.0, 2.0, 15.0, 10.0])" in frames.losses.lines()[0]
+
+
+def test_masks_of_results_outside_their_boxes(tmp_path):
+    path = written(tmp_path)
+    rows = [RESULT | {"segmentation": shape} for shape in (square(1, 2, 11, 22), square(20, 2, 30, 22))]
+    frames = read_predictions(written(tmp_path, rows, "predictions.json"), read_set(path), path)
+    assert [frames.predictions.masks.has(i) for i in range(2)] == [True, False]
+    assert list(frames.losses.counts.values()) == [1]

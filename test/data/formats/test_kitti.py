@@ -329,3 +329,40 @@ def test_a_real_sequence(tmp_path):
     assert len(clouds.boxes) == sum("DontCare" not in row for row in rows)
     sj.convert(tmp_path / "d.mcap", tmp_path / "again", to="kitti")
     assert contents(tmp_path / "again") == contents(root)
+
+
+def test_a_row_of_16_columns_is_a_detectors(tmp_path):
+    """The 16th is a score: such a row is no label."""
+    pictures(tmp_path / "image_2", ["000000", "000001"])
+    write(tmp_path / "label_2/000000.txt", f"{CAR}\n{WALKER} 0.87\n")
+    write(tmp_path / "label_2/000001.txt", f"{CAR}\n")
+    frames = read_kitti(tmp_path)
+    assert [frames.class_name(k) for k in frames.objects.class_id] == ["Car", "Car"]
+    assert "label rows with a score, which are a detector's: " in frames.losses.lines()[0]
+    assert "000000.txt: line 2 (score 0.87)" in frames.losses.lines()[0]
+    for name in ("000000", "000001"):
+        write(tmp_path / f"label_2/{name}.txt", f"{CAR} 0.9\n")
+    with pytest.raises(SimjudgeError, match=r"every label row ends with a score, .* put its files into results/data"):
+        read_kitti(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["000000.bin", "n008__LIDAR_TOP__1.pcd.bin"])
+def test_a_sweep_of_nuscenes_has_five_numbers_a_point(tmp_path, name):
+    """34,688 points, which four by four would be 43,360."""
+    points = np.random.default_rng(0).normal(size=(34_688, 5)).astype("<f4") * 10
+    points[:, 3] = np.arange(34_688) % 256
+    points[:, 4] = np.arange(34_688) % 32
+    points.tofile(tmp_path / name)
+    cloud = read_scan(tmp_path / name)
+    assert len(cloud) == 34_688
+    np.testing.assert_array_equal(cloud.table["y"], points[:, 1])
+    assert cloud.table["ring"].dtype == np.uint16
+    np.testing.assert_array_equal(cloud.table["ring"], points[:, 4])
+
+
+def test_a_scan_of_kitti_whose_size_would_fit_both_has_four(tmp_path):
+    points = scan(3, 100)
+    points.tofile(tmp_path / "x.bin")
+    np.testing.assert_array_equal(read_scan(tmp_path / "x.bin").table["intensity"], points[:, 3])
+    np.zeros((100, 4), "<f4").tofile(tmp_path / "x.bin")
+    assert len(read_scan(tmp_path / "x.bin")) == 100

@@ -124,3 +124,19 @@ def test_damage_is_one_clear_line(folder):
     (root / "b.json").write_text('{"shapes": [')
     with pytest.raises(SimjudgeError, match=r"b\.json:1: not valid JSON"):
         read_set(root)
+
+
+@pytest.mark.parametrize("label", ["__ignore__", "_background_"])
+def test_what_is_to_be_ignored_is_no_object(folder, label):
+    shapes = [shape("rectangle", [[2, 3], [12, 13]]), shape("rectangle", [[20, 3], [32, 13]], label)]
+    frames = read_set(folder({"a": annotation(shapes)}))
+    assert [frames.class_name(k) for k in frames.objects.class_id] == ["cone"]
+    assert frames.class_names == {0: "cone"}
+    assert dict(frames.losses.counts) == {"regions of a crowd or to be ignored": 1}
+
+
+def test_a_blank_label_is_no_class(folder):
+    shapes = [shape("rectangle", [[2, 3], [12, 13]]), shape("rectangle", [[20, 3], [32, 13]], " ")]
+    frames = read_set(folder({"a": annotation(shapes)}))
+    assert frames.class_names == {0: "cone"}
+    assert dict(frames.losses.counts) == {"shapes without a class": 1}

@@ -124,8 +124,8 @@ def test_json(tmp_path, text, message):
     [
         ({"class": 1, "box": [1, 2, 11, 22], "instance": 1.7}, "malformed rows"),
         ({"class": 1, "box": [1, 2, 11, 22], "instance": True}, "malformed rows"),
-        ({"class": 1.7, "box": [1, 2, 11, 22]}, "class ids that are no whole number"),
-        ({"class": True, "box": [1, 2, 11, 22]}, "class ids that are no whole number"),
+        ({"class": 1.7, "box": [1, 2, 11, 22]}, "class ids that are no whole number from 0 to 2147483647"),
+        ({"class": True, "box": [1, 2, 11, 22]}, "class ids that are no whole number from 0 to 2147483647"),
     ],
 )
 def test_json_numbers_that_are_not_whole(tmp_path, row, kind):

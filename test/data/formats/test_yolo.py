@@ -14,6 +14,7 @@ from simjudge.data.formats.yolo import (
     read_yolo,
     write_yolo,
 )
+from simjudge.data.sets import read_predictions
 
 BOX = "1 0.5 0.5 0.25 0.2"  # in 40 x 30 pixels: 15..25 x 12..18
 
@@ -42,6 +43,8 @@ def test_boxes_are_pixels(yolo):
         "\ufeffnames: [red, green]\r\ntrain: ./train/images\r\nvalid: ./valid/images\r\n",  # BOM, CRLF
         "names: [red, green]\nnc: 2\n",  # no paths at all: found by looking
         "names: [red, green]\npath: ../datasets/elsewhere\ntrain: train/images\nval: valid/images\n",  # moved away
+        "names: [red, green]\ntrain: train\\images\nval: .\\valid\\images\n",  # Windows
+        "names: [red, green]\ntrain: ..\\train\\images\nval: valid\\images\n",
     ],
 )
 def test_descriptions(yolo, text):
@@ -102,9 +105,9 @@ def test_same_name_in_two_splits(yolo):
         ("0 1.5 .5 .2 .2", {"boxes outside the image": 1}, 0),
         ("0 150 120 40 30", {"boxes outside the image": 1}, 0),  # pixels, not shares
         ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
-        ("-1 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
-        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
-        ("nan .5 .5 .2 .2", {"class ids that are no whole number": 1}, 0),
+        ("-1 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("nan .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
         ("0 .1 nan .5 .1 .9 .9", {"boxes with NaN or infinite coordinates": 1}, 0),
     ],
 )
@@ -218,11 +221,11 @@ def test_a_bare_folder_of_predictions(tmp_path):
     onto = FrameSet.build("x", [(40, 30), (40, 30)], Objects.empty(), frame_name=["a", "b"])
     assert is_prediction_folder(tmp_path / "run")
     losses = Losses()
-    found = read_prediction_folder(tmp_path / "run", onto, losses)
+    found = read_prediction_folder(tmp_path / "run", onto, None, losses)
     np.testing.assert_array_equal(found.box, [[15, 12, 25, 18]])
     assert dict(losses.counts) == {"prediction files for frames that the set lacks": 1}
     with pytest.raises(SimjudgeError, match="no file is named after a frame"):
-        read_prediction_folder(tmp_path / "run", onto.take([1]), losses)
+        read_prediction_folder(tmp_path / "run", onto.take([1]), None, losses)
 
 
 def test_written_folders_suit_ultralytics(tmp_path):
@@ -232,3 +235,54 @@ def test_written_folders_suit_ultralytics(tmp_path):
     description = yaml.safe_load((tmp_path / "out/data.yaml").read_text())
     assert description == {"train": "images", "val": "images", "names": {0: "0", 1: "1", 2: "green"}}
     assert (tmp_path / "out/labels/000000.txt").read_text() == "2 0.5 0.5 0.25 0.2\n"
+
+
+POSE = "0 .5 .5 .25 .5 "
+TRIPLES = ".4 .3 2 .6 .3 2 .6 .7 2 .4 .7 1"
+PAIRS = ".4 .3 .6 .3 .6 .7 .4 .7"
+
+
+@pytest.mark.parametrize(
+    ("shape", "keypoints"),
+    [
+        ("kpt_shape: [4, 3]\n", TRIPLES),
+        ("kpt_shape: [4, 2]\n", PAIRS),
+        ("", TRIPLES),  # each ends with 0, 1 or 2: no polygon does
+        ("", "0.4 0.3 0 .6 .3 1"),
+        ("kpt_shape: [4, 3]\n", ""),
+    ],
+)
+def test_keypoints_behind_a_box_are_no_polygon(yolo, shape, keypoints):
+    root = yolo({"train": {"a": POSE + keypoints}}, "names: [cone]\ntrain: train/images\n" + shape)
+    frames = read_yolo(root)
+    np.testing.assert_allclose(frames.objects.box, [[15, 7.5, 25, 22.5]])
+    assert frames.objects.masks is None
+    assert not frames.losses
+    np.testing.assert_allclose(read_yolo(root / "train").objects.box, frames.objects.box)
+
+
+def test_a_pose_set_may_hold_polygons_and_boxes_beside(yolo):
+    rows = f"{POSE}{TRIPLES}\n0 .5 .5 .5 .5\n0 .1 .1 .5 .1 .5 .5\n"
+    frames = read_yolo(yolo({"train": {"a": rows}}, "names: [cone]\ntrain: train/images\nkpt_shape: [4, 3]\n"))
+    np.testing.assert_allclose(frames.objects.box, [[15, 7.5, 25, 22.5], [10, 7.5, 30, 22.5], [4, 3, 20, 15]])
+    assert [frames.objects.masks.has(i) for i in range(3)] == [False, False, True]
+    assert not frames.losses
+
+
+@pytest.mark.parametrize(("tail", "score"), [("", 1.0), (" .7", 0.7)])
+@pytest.mark.parametrize("keypoints", [".4 .3 .99 .6 .3 .8 .6 .7 .7 .4 .7 .6", PAIRS])
+def test_predicted_keypoints(yolo, tmp_path, keypoints, tail, score):
+    root = yolo({"train": {"a": POSE + TRIPLES}}, "names: [cone]\ntrain: train/images\nkpt_shape: [4, 3]\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/a.txt").write_text(POSE + keypoints + tail)
+    found = read_predictions(tmp_path / "run", read_yolo(root), root).predictions
+    np.testing.assert_allclose(found.box, [[15, 7.5, 25, 22.5]])
+    assert found.score.tolist() == [score]
+    assert found.masks is None
+
+
+@pytest.mark.parametrize("shape", ["[4]", "[4, 5]", "17", "[-1, 3]"])
+def test_a_kpt_shape_that_is_none(yolo, shape):
+    root = yolo({"train": {"a": POSE}}, f"names: [cone]\ntrain: train/images\nkpt_shape: {shape}\n")
+    with pytest.raises(SimjudgeError, match=r"data\.yaml: kpt_shape: .* is not \[keypoints, 2 or 3\]"):
+        read_yolo(root)

@@ -106,6 +106,25 @@ def test_darknet(darknet):
         assert frames.labelled.all()
 
 
+@pytest.mark.parametrize("slash", ["/", "\\"])
+def test_yolo_of_cvat_whose_paths_begin_with_a_folder_that_is_not_there(tmp_path, image, slash):
+    """CVAT's export "YOLO 1.1": obj.data, obj.names, train.txt and obj_train_data/ lie side by side."""
+    for stem in ("a", "b"):
+        write(tmp_path, image, (f"obj_train_data/{stem}.jpg", f"obj_train_data/{stem}.txt"), FIVE)
+    rows = "data/obj_train_data/a.jpg\ndata/obj_train_data/b.jpg\n"
+    (tmp_path / "train.txt").write_text(rows.replace("/", slash))
+    (tmp_path / "obj.names").write_text("red\ngreen\n")
+    data = "classes = 2\ntrain = data/train.txt\nnames = data/obj.names\nbackup = backup/\n"
+    (tmp_path / "obj.data").write_text(data.replace("/", slash))
+    for path in (tmp_path, tmp_path / "obj.data", tmp_path / "train.txt"):
+        assert sniff_format(path) == "yolo"
+        frames = read_set(path)
+        assert list(frames.frame_name) == ["a", "b"]
+        assert frames.class_names == {0: "red", 1: "green"}
+        np.testing.assert_array_equal(frames.objects.box, [[15, 12, 25, 18]] * 2)
+        assert not frames.losses
+
+
 @pytest.mark.parametrize(
     ("text", "names", "message"),
     [
@@ -141,3 +160,19 @@ def test_a_folder_of_a_described_set_has_its_names_and_no_warning(tmp_path, imag
     assert frames.class_names == {0: "red", 1: "green"}
     assert len(frames.objects) == 1
     assert caplog.text == ""
+
+
+def test_a_picture_that_two_splits_name_is_one_frame(tmp_path, image, caplog):
+    for stem in ("a", "b", "c"):
+        image(tmp_path / f"images/{stem}.png")
+        (tmp_path / "labels").mkdir(exist_ok=True)
+        (tmp_path / f"labels/{stem}.txt").write_text("0 0.5 0.5 0.25 0.2\n")
+    (tmp_path / "train.txt").write_text("images/a.png\nimages/b.png\n")
+    (tmp_path / "val.txt").write_text("./images/b.png\nimages/c.png\n")
+    (tmp_path / "data.yaml").write_text("names: [cone]\ntrain: train.txt\nval: val.txt\n")
+    frames = read_set(tmp_path)
+    assert list(frames.frame_name) == ["a", "b", "c"]
+    assert len(frames.objects) == 3
+    assert "1 pictures stand in several splits, each is read once: b.png" in caplog.text
+    (tmp_path / "data.yaml").write_text("names: [cone]\ntrain: [images, train.txt]\nval: images\n")
+    assert len(read_set(tmp_path)) == 3

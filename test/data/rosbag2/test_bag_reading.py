@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,16 @@ import pytest
 from bag_samples import SECOND, TYPES, header, image, jpeg, labels, vision, write_mcap
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording
 from simjudge.data.rosbag2.interfaces import LABELS
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import Topics, read_set
+from simjudge.sensors.camera.calibration_formats import recorded_calibration
 
 MS = 1_000_000
 PIXELS = np.full((6, 8, 3), 7, np.uint8)
@@ -179,6 +183,14 @@ def test_vision_msgs_with_numbers_and_rotations(tmp_path: Path) -> None:
     assert frames.losses.counts == {"rotated boxes": 1}
 
 
+def test_a_box_whose_class_is_empty_has_none(tmp_path: Path) -> None:
+    boxes = vision(5, [("cone", 1.0, 10, 10, 4, 6), ("", 1.0, 10, 10, 2, 2), (" ", 1.0, 9, 9, 2, 2)])
+    frames = read_recording(recording(tmp_path, [("/image_raw", image(5, 40, 30)), ("/labels", boxes)]))
+    assert frames.class_names == {0: "cone"}
+    assert len(frames.objects) == 1
+    assert frames.losses.counts == {"boxes without a class": 2}
+
+
 def test_vision_msgs_do_not_know_the_image_size(tmp_path: Path) -> None:
     boxes = ("/labels", vision(5, [("7", 1.0, 10, 10, 4, 6)]))
     with pytest.raises(SimjudgeError, match=r"image size at 0\.000 s is not known"):
@@ -205,6 +217,21 @@ def test_detections_numbered_differently_follow_the_names(tmp_path: Path) -> Non
     assert frames.class_names == {1: "red", 2: "green", 3: "blue"}
     assert frames.predictions is not None
     assert frames.predictions.class_id.tolist() == [1, 2, 3]
+
+
+def test_a_detector_that_writes_a_name_in_another_case_means_the_labels_class(tmp_path: Path) -> None:
+    """As names beside numbers, as names alone (vision_msgs), and both."""
+    found = vision(5, [("Traffic_Cone", 0.5, 4, 3, 4, 4), ("Post", 0.5, 4, 3, 4, 4)])
+    own = labels(5, 3, name="traffic cone")
+    frames = read_recording(recording(tmp_path, [("/gt", own), ("/detections", found)]))
+    assert frames.class_names == {3: "traffic cone", 4: "Post"}
+    assert frames.predictions is not None
+    assert frames.predictions.class_id.tolist() == [3, 4]
+    other = vision(5, [("traffic cone", 0.5, 4, 3, 4, 4)])
+    frames = read_recording(recording(tmp_path, [("/a", image(5)), ("/labels", other), ("/detections", found)]))
+    assert frames.class_names == {0: "traffic cone", 1: "Post"}
+    assert frames.predictions is not None
+    assert frames.predictions.class_id.tolist() == [0, 1]
 
 
 def test_a_class_with_two_names(tmp_path: Path) -> None:
@@ -341,3 +368,81 @@ def test_class_numbers_that_the_list_of_classes_does_not_have(tmp_path: Path) ->
     frames = read_recording(recording(tmp_path, [("/gt", sent), ("/gt", labels(6, 1))]))
     assert frames.objects.class_id.tolist() == [1]
     assert frames.losses.counts == {"class ids without a name": 1}
+
+
+@pytest.mark.parametrize("ending", ["mcap", "db3"])
+def test_types_named_as_before_dashing(tmp_path: Path, ending: str) -> None:
+    """ROS 2 Crystal, and programs that convert from ROS 1, write sensor_msgs/Image for sensor_msgs/msg/Image."""
+    path = tmp_path / f"x.{ending}"
+    sent = TYPES.serialize_cdr(image(5, value=3), "sensor_msgs/msg/Image")
+    if ending == "mcap":
+        with path.open("wb") as stream:
+            writer = Mcap(stream)
+            writer.start()
+            schema = writer.register_schema("sensor_msgs/Image", "", b"")
+            channel = writer.register_channel("/camera/image_raw", "cdr", schema)
+            writer.add_message(channel, 5, bytes(sent), 5)
+            writer.finish()
+    else:
+        with sqlite3.connect(path) as database:
+            database.executescript(
+                "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT);"
+                "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB);"
+                "INSERT INTO topics VALUES(1, '/camera/image_raw', 'sensor_msgs/Image', 'cdr');"
+            )
+            database.execute("INSERT INTO messages VALUES(1, 1, 5, ?)", (bytes(sent),))
+        database.close()
+    assert describe_recording(path).topics[0].type == "sensor_msgs/msg/Image"
+    frames = read_recording(path)
+    assert frames.images is not None
+    assert (frames.images.read(0) == 3).all()
+
+
+@pytest.mark.parametrize("compression", list(CompressionType))
+def test_an_mcap_of_ros_1(tmp_path: Path, compression: CompressionType) -> None:
+    """Headers of ROS 1 have a number more, strings no end, and camera_info capitals; the values stay."""
+    old = get_typestore(Stores.ROS1_NOETIC)
+    old.register(get_types_from_msg("geometry_msgs/TransformStamped[] transforms\n", "tf2_msgs/msg/TFMessage"))
+    of = old.types
+    stamp = of["builtin_interfaces/msg/Time"](1, 500)
+    head = of["std_msgs/msg/Header"](7, stamp, "camera")
+    pixels = np.arange(8 * 6 * 3, dtype=np.uint8)
+    region = of["sensor_msgs/msg/RegionOfInterest"](0, 0, 0, 0, False)
+    matrix = np.array([9.0, 0, 4, 0, 9, 3, 0, 0, 1])
+    sent = {
+        "/cam/image_raw": of["sensor_msgs/msg/Image"](head, 6, 8, "rgb8", 0, 24, pixels),
+        "/cam/camera_info": of["sensor_msgs/msg/CameraInfo"](
+            head, 6, 8, "plumb_bob", np.zeros(5), matrix, np.eye(3).reshape(-1), np.zeros(12), 0, 0, region
+        ),
+        "/tf": of["tf2_msgs/msg/TFMessage"]([
+            of["geometry_msgs/msg/TransformStamped"](
+                of["std_msgs/msg/Header"](8, stamp, "odom"), "base_link",
+                of["geometry_msgs/msg/Transform"](
+                    of["geometry_msgs/msg/Vector3"](1.0, 2.0, 3.0),
+                    of["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
+                ),
+            )
+        ]),
+    }  # fmt: skip
+    path = tmp_path / "x.mcap"
+    with path.open("wb") as stream:
+        writer = Mcap(stream, compression=compression)
+        writer.start("ros1")
+        for topic, made in sent.items():
+            kind = made.__msgtype__
+            name = "tf/tfMessage" if topic == "/tf" else kind.replace("/msg/", "/")
+            text = old.generate_msgdef(kind)[0].encode()
+            channel = writer.register_channel(topic, "ros1", writer.register_schema(name, "ros1msg", text))
+            writer.add_message(channel, 5, bytes(old.serialize_ros1(made, kind)), 5)
+        writer.finish()
+    types = {info.topic: info.type for info in describe_recording(path).topics}
+    assert types == {
+        "/cam/camera_info": "sensor_msgs/msg/CameraInfo", "/cam/image_raw": "sensor_msgs/msg/Image",
+        "/tf": "tf2_msgs/msg/TFMessage",
+    }  # fmt: skip
+    frames = read_recording(path)
+    assert frames.stamp.tolist() == [SECOND + 500]
+    assert frames.images is not None
+    assert np.array_equal(frames.images.read(0).reshape(-1), pixels)
+    assert recorded_calibration(path, None).matrix.reshape(-1).tolist() == matrix.tolist()
+    assert read_poses(path).trajectory.position.tolist() == [[1, 2, 3]]

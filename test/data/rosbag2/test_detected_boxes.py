@@ -119,3 +119,17 @@ def test_detections_that_cannot_be_used_are_counted(tmp_path):
 def test_the_message_is_made_of_the_files_that_ros_builds_from():
     kind = standard_types().types["simjudge_msgs/msg/DetectedBox"]
     assert list(kind.__dataclass_fields__)[:6] == ["class_id", "class_name", "score", "pose", "size", "points"]
+
+
+@pytest.mark.parametrize("wrong", [2**31, 2**63 - 1, -3])
+def test_class_ids_that_no_result_can_hold_are_counted(tmp_path, wrong):
+    found = predictions([0, 0, 2])
+    found.class_id[1] = wrong
+    boxes = CloudBoxes(*(vars(predictions([0, 1], wrong))[name] for name in CloudBoxes.__dataclass_fields__))
+    made = replace(clouds(), predictions=found, boxes=boxes, labelled=np.array([True, True, False]))
+    sj.write_clouds(made, tmp_path / "a.mcap")
+    read = sj.read_clouds(tmp_path / "a.mcap")
+    assert len(read.boxes) == 0
+    assert read.predictions.class_id.tolist() == [0, 0]
+    assert read.class_names == {0: "object"}
+    assert read.losses.counts == {"class ids that are no whole number from 0 to 2147483647": 3}

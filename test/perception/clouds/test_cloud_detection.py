@@ -73,7 +73,7 @@ def test_clouds_that_hold_nothing_are_counted():
         "clouds without a point": 2,
         "clouds without ground: all points became clusters (settings ground)": 2,
         "clouds whose points are all the car's own (settings own.distance, own.box)": 1,
-        "clouds that cannot be read, not predicted": 1,
+        "clouds that cannot be read": 1,
     }
     assert np.bincount(found.predictions.cloud, minlength=7).tolist() == [2, 0, 0, 0, 2, 0, 0]
 

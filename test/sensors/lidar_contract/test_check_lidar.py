@@ -1,6 +1,8 @@
 """A lidar that stands in a room passes every check; each mutation of its clouds fails exactly its own."""
 
 import math
+import re
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -318,3 +320,56 @@ def test_damaged_clouds_are_counted_and_nothing_is_refused():
         check_lidar(clouds_of([], tables=[tables[0][:0]]))
     with pytest.raises(SimjudgeError, match="does not exist"):
         check_lidar("nowhere.mcap")
+
+
+def times_in(unit, kind):
+    """Clouds whose times are in a unit."""
+    tables = []
+    for rows in turns():
+        table = table_of(rows)
+        other = np.zeros(len(table), [(name, kind if name == "time" else POINT[name]) for name in POINT.names])
+        for name in POINT.names:
+            other[name] = np.rint(rows["time"] / unit) if name == "time" else table[name]
+        tables.append(other)
+    return clouds_of(turns(), tables=tables)
+
+
+def test_times_in_microseconds_are_told_and_taken_so():
+    outcomes = {each.check: each for each in check_lidar(times_in(1e-6, "u4"))[0].outcomes}
+    assert outcomes["times in a turn"].verdict == PASS
+    assert outcomes["times in a turn"].figure == "99.81 ms, 0.998 turns, times taken for microseconds"
+
+
+def test_a_turn_is_held_against_the_rate():
+    scans = turns()
+    for rows in scans:
+        rows["time"] *= 1e-3
+    outcomes = {each.check: each for each in check_lidar(clouds_of(scans))[0].outcomes}
+    assert outcomes["times in a turn"].verdict == FAIL
+    assert outcomes["times in a turn"].figure == "a turn takes 0.1 ms by the times, a scan 100 ms by the stamps"
+    assert "is the unit of the times another?" in outcomes["times in a turn"].note
+
+
+@pytest.mark.parametrize(("kind", "value"), [("u2", 65535), ("u4", 3_200_000_000), ("i4", -(2**31)), ("f8", 1e18)])
+def test_one_damaged_ring_number_changes_nothing_and_takes_no_memory(kind, value):
+    tables = [table_of(rows) for rows in turns()]
+    wide = [(name, kind if name == "ring" else POINT[name]) for name in POINT.names]
+    for number, table in enumerate(tables):
+        tables[number] = table.astype(wide)
+        tables[number]["ring"][number] = value
+    tracemalloc.start()
+    (found,) = check_lidar(clouds_of([], tables=tables))
+    assert tracemalloc.get_traced_memory()[1] < 500e6
+    tracemalloc.stop()
+    (good,) = check_lidar(clouds_of(turns()))
+    assert [each.verdict for each in found.outcomes] == [each.verdict for each in good.outcomes]
+
+
+def test_more_rings_than_any_lidar_has_are_said():
+    tables = [table_of(rows).astype([(name, "u4" if name == "ring" else POINT[name]) for name in POINT.names])
+              for rows in turns()]  # fmt: skip
+    for table in tables:
+        table["ring"] = np.random.default_rng(0).integers(0, 2**32, len(table))
+    (found,) = check_lidar(clouds_of([], tables=tables))
+    notes = {each.check: each.note for each in found.outcomes}
+    assert re.search(r"the points say \d+ rings; a lidar has 1024 at most", notes["range of a wall"])

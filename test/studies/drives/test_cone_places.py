@@ -89,7 +89,7 @@ def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
     course = str(scene_file(tmp_path, STRAIGHT, spacing=0.8))
     real = [made_drive(seed, laps=0.14) for seed in range(5)]
     plain = DriveComparisonSettings(
-        permutations=0, bootstrap=0, course=course, curvature_tolerance=1, speed_tolerance=1
+        draws=0, course=course, curvature_tolerance=1, speed_tolerance=1
     )
     scene = read_scene(course)
     line = fine_line(scene.course)

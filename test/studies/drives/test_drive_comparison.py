@@ -17,7 +17,7 @@ from simjudge.studies.drives.drive_windows import cut_windows, median_speed
 from simjudge.studies.drives.driven_line import driven_line
 from simjudge.studies.drives.mean_line import mean_line
 
-QUICK = DriveComparisonSettings(permutations=200, bootstrap=100)
+QUICK = DriveComparisonSettings(draws=200)
 
 
 def sets(count=6, laps=1.05, first=0, **changed):

@@ -11,7 +11,7 @@ from simjudge.studies.drives.drive_settings import DriveComparisonSettings
 from simjudge.studies.drives.live_drive import LiveDrives, compare_live
 
 START = 1_700_000_000_000_000_000
-QUICK = DriveComparisonSettings(permutations=50, bootstrap=20)
+QUICK = DriveComparisonSettings(draws=50)
 
 
 def feed(live, drive, begin=START, every=4):

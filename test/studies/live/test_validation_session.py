@@ -1,5 +1,6 @@
 """A live session without ROS: what counts once, what is forgotten, what a journal brings back, what is left out."""
 
+import json
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
+from simjudge.results.result_fields import read_result
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
@@ -29,7 +31,7 @@ from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, L
 from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
-SETTINGS = CompareSettings(theta=0.3, bootstrap=20, permutations=20)
+SETTINGS = CompareSettings(theta=0.3, draws=20)
 NO_MASK = SimpleNamespace(x=0, y=0, width=0, height=0, bits=b"")
 LIVE = made(2)
 
@@ -141,7 +143,7 @@ def test_a_journal_is_finished_with_other_settings_of_certainty_and_memory(side,
     for index in range(6):
         first.add(match(index))
     first.close(finished=False)
-    changed = replace(SETTINGS, bootstrap=0, permutations=30, seed=5, block=2.0, margin=0.1)
+    changed = replace(SETTINGS, draws=30, seed=5, block=2.0, margin=0.1)
     said = []
     options = LiveOptions(changed, journal=journal, memory=LiveMemory(keep=10_000))
     second = LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), (0, 0)), said.append)
@@ -156,12 +158,12 @@ def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
         live.add(match(index))
     plain = live.compared(Resampling.LATER)
     assert plain.parameters["certainty"] == NOT_YET
-    bare = replace(SETTINGS, bootstrap=0, permutations=0)
+    bare = replace(SETTINGS, draws=0)
     assert plain.result.numbers == compare_pair(side.frames, LIVE, bare).numbers
     assert "certainty" not in live.compared(Resampling.NEVER).parameters
     assert live.compared().result.numbers == batch(side, LIVE)
     many = LiveSession(
-        LiveOptions(replace(SETTINGS, permutations=100_000, bootstrap=0)), side,
+        LiveOptions(replace(SETTINGS, draws=100_000)), side,
         LiveFrameBuilder(("labels", "boxes"), (0, 0)), print,
     )  # fmt: skip
     for index in range(6):
@@ -302,7 +304,7 @@ from simjudge.studies.compare_settings import CompareSettings
 
 if __name__ == "__main__":
     frames = read_set(sys.argv[1])
-    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, bootstrap=0, permutations=100_000), both=True)
+    job = ComparisonJob(frames, frames, CompareSettings(theta=0.3, draws=100_000), both=True)
     apart = BackgroundComparison(job)
     time.sleep(600)
 """
@@ -368,3 +370,41 @@ def test_frames_without_class_names_say_once_what_their_numbers_mean(side):
         live._judge((0, index), nameless.take([index]), Losses())
     assert len(said) == 1
     assert "has no class names: its numbers are taken for those of real (0 = cone, 1 = post)" in said[0]
+
+
+@pytest.mark.parametrize("class_id", [-7, 2**31, 2**63 - 1])
+@pytest.mark.parametrize("where", ["labels", "detections"])
+def test_a_class_id_that_no_result_can_hold_is_counted_and_the_result_can_be_read(side, tmp_path, class_id, where):
+    running = session(side, journal=tmp_path / "journal")
+    for index in range(len(LIVE)):
+        labels, detections = messages(LIVE, index)
+        items = labels.objects if where == "labels" else detections.detections
+        if index == 2:
+            items[0].class_id, items[0].class_name = class_id, "monster"
+            labels.class_names.append(SimpleNamespace(id=class_id, name="monster"))
+        running.add(MatchedMessages(int(LIVE.stamp[index]), 0, labels, detections))
+    running.close(finished=False)
+    restored = session(side, journal=tmp_path / "journal")
+    restored.close(finished=False)
+    for one in (running, restored):
+        assert one.losses().counts["class ids that are no whole number from 0 to 2147483647"] == 1
+        (tmp_path / "result.json").write_text(json.dumps(one.compared().content()))
+        assert read_result(tmp_path / "result.json")["overall"]["compared"] > 0
+
+
+def test_a_name_beside_the_largest_class_id_gets_a_number_that_is_free():
+    labels, detections = messages(LIVE, 0)
+    labels.class_names = detections.class_names = []
+    for item in labels.objects:
+        item.class_id, item.class_name = 2**31 - 1, "cone"
+    boxes = [
+        SimpleNamespace(
+            bbox=SimpleNamespace(center=SimpleNamespace(x=9.0, y=9.0, theta=0.0), size_x=4.0, size_y=4.0),
+            results=[SimpleNamespace(id="post", score=0.5)],
+        )
+    ]
+    losses = Losses()
+    frame = LiveFrameBuilder(("labels", "boxes")).build(1, labels, SimpleNamespace(detections=boxes), losses)
+    assert not losses
+    assert frame.class_names == {0: "post", 2**31 - 1: "cone"}
+    assert frame.predictions.class_id.tolist() == [0]

@@ -26,6 +26,7 @@ from simjudge.data.format_support.raw_rows import (
     RawRows,
     build_objects,
     build_predictions,
+    drop_masks_outside,
     parse_numbers,
     used_class_ids,
 )
@@ -98,7 +99,7 @@ def read_coco_content(content: Any, path: Path) -> FrameSet:
         SimjudgeError: they name no usable image.
     """
     sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
-    return apply_sidecar(_read_plain(content, path, sidecar), sidecar)
+    return apply_sidecar(_read_plain(content, path, sidecar, is_own=bool(sidecar.frame)), sidecar)
 
 
 def write_coco(frames: FrameSet, path: str | Path) -> Losses:
@@ -168,10 +169,10 @@ def _annotations_in(path: Path) -> Path | None:
 
 def _read_folder(folder: Path) -> FrameSet:
     path = folder / ANNOTATIONS
-    return _read_plain(load_json(path), path, load_sidecar(folder))
+    return _read_plain(load_json(path), path, load_sidecar(folder), is_own=True)
 
 
-def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
+def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> FrameSet:
     if not is_coco(content):
         raise SimjudgeError(f"{path}: no COCO annotations; it needs 'images', 'annotations' and 'categories'")
     losses = Losses()
@@ -181,11 +182,13 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar) -> FrameSet:
     if not found.names:
         raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
     raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
+    # What simjudge has written is what it was given.
+    raw = raw if is_own else drop_masks_outside(raw, losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS
     if results.is_file() and path.name == ANNOTATIONS:
-        scored = parse_results(load_json(results), results, number, found.size, losses)
+        scored = parse_results(load_json(results), results, number, found.names, found.size, losses)
         predictions = build_predictions(scored, found.size, class_names, losses)
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])
@@ -281,11 +284,11 @@ def _annotation_rows(
         if not isinstance(row, dict) or "category_id" not in row:
             losses.add("malformed rows", f"{where} ({one_line(row)})")
             continue
-        if row.get("iscrowd"):
+        if row.get("iscrowd") or row.get("ignore"):
             losses.add("crowd regions, which are no objects", where)
             continue
         image = row.get("image_id")
-        if not isinstance(image, int | str) or image not in number:
+        if not isinstance(image, int | float | str) or image not in number:
             losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
             continue
         of = number[image]

@@ -14,7 +14,7 @@ from simjudge.data.format_support.mask_codec import DECIMALS, NO_MASK, MaskCrop,
 def parse_region(
     row: dict[str, Any], width: int, height: int, where: str, losses: Losses
 ) -> tuple[list[float], MaskCrop] | None:
-    """Read the box and mask of an annotation or result. Without a "bbox" the box is the mask's extent.
+    """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
 
     Args:
         row: the annotation or result.
@@ -28,8 +28,9 @@ def parse_region(
     """
     mask = _mask(row.get("segmentation"), width, height, where, losses)
     try:
-        if row.get("bbox") is not None:
-            x, y, w, h = (float(v) for v in row["bbox"])
+        numbers = [float(v) for v in row.get("bbox") or ()]
+        if any(numbers) or (numbers and mask[0] is None):
+            x, y, w, h = numbers
             return [round(x, DECIMALS), round(y, DECIMALS), round(x + w, DECIMALS), round(y + h, DECIMALS)], mask
     except (TypeError, ValueError, OverflowError):
         losses.add("malformed rows", f"{where} (bbox {one_line(row['bbox'])})")

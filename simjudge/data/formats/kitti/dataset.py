@@ -22,13 +22,17 @@ from simjudge.data.format_support.annotated_shapes import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
-from simjudge.data.formats.kitti.labels import KittiLabels, read_labels
-from simjudge.data.formats.kitti.layout import CAMERA, KittiLayout, find_cameras, find_layout
+from simjudge.data.formats.kitti.labels import SCORED, KittiLabels, read_labels
+from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
 from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
 from simjudge.data.formats.kitti.tracklets import read_tracklets
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
+RING_POINT = np.dtype([*POINT.descr, ("ring", "<f4")])
+"""nuScenes' sweeps."""
+_RESULTS_PLACE = f"put its files into {RESULTS}, and labels of 15 columns in their place"
+_RINGS = np.arange(256)
 PLACES = ".kitti"
 """Of the texts: says where scans and images were."""
 LIDAR, IMU = "lidar_link", "imu_link"
@@ -125,7 +129,7 @@ def read_scan(path: Path) -> Cloud:
     """Read a scan.
 
     Args:
-        path: a file of float32: x, y, z, reflectance.
+        path: a file of float32: x, y, z, reflectance; and the number of the ring, as in nuScenes' sweeps.
 
     Returns:
         The cloud.
@@ -134,6 +138,10 @@ def read_scan(path: Path) -> Cloud:
         SimjudgeError: the file holds no whole number of points.
     """
     data = read_bytes(path, _LARGEST)
+    ringed = np.frombuffer(data, RING_POINT) if data and len(data) % RING_POINT.itemsize == 0 else None
+    # Read four by four, these numbers would be other points, and more of them.
+    if ringed is not None and np.isin(ringed["ring"], _RINGS).all() and ringed["ring"].any():
+        return Cloud(ringed.astype(np.dtype([*POINT.descr, ("ring", "<u2")])), where=str(path))
     if len(data) % POINT.itemsize:
         raise SimjudgeError(
             f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "
@@ -159,6 +167,8 @@ def _read_texts(path: Path, camera: int) -> _Content:
                 scan = layout.root / layout.scan_folder / f"{name}.bin"
                 what, file = ("scans", scan) if layout.scans else ("images", layout.images[name])
                 losses.add(f"{what} without a label file", str(file))
+    if losses.counts[SCORED] and not len(rows):
+        raise SimjudgeError(f"{layout.root}: every label row ends with a score, a detector's; {_RESULTS_PLACE}")
     calibrations = {name: read_calibration(files, camera) for name, files in layout.calibration.items()}
     stamps: list[int] = [] if layout.times is None else read_times(layout.times).tolist()
     known = _of_scans(stamps, scans, f"{layout.times}", "times", losses)
@@ -193,7 +203,7 @@ def _predictions(
     for name in sorted(results.keys() - scans):
         losses.add("result files without a scan", str(results[name]))
     files = [(file, number[name]) for name, file in results.items() if name in scans]
-    rows = read_labels(files, {}, losses, class_names)
+    rows = read_labels(files, {}, losses, class_names, scored=True)
     boxes, kept = _boxes(content, rows, names)
     score = rows.score[kept]
     is_score = (score >= 0) & (score <= 1)

@@ -30,6 +30,7 @@ _UNKNOWN = -1000.0
 _NO_IMAGE_BOX = -1.0
 """All four numbers of a box in the image where there is none."""
 MALFORMED = "malformed label rows"
+SCORED = "label rows with a score, which are a detector's"
 _AXES: FloatArray = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
 """From a box's own axes (x ahead, y left, z up) to a camera's (x right, y down, z ahead), at rotation_y 0."""
 
@@ -101,14 +102,17 @@ def read_labels(
     scan_of: Mapping[int, int],
     losses: Losses,
     class_names: Mapping[int, str] | None = None,
+    *,
+    scored: bool = False,
 ) -> KittiLabels:
-    """Read label files.
+    """Read label files, or results of a detector, whose rows end with a score.
 
     Args:
         files: each with the number of its scan; None: its rows begin with frame and track.
         scan_of: numbers of scans by the frame numbers of such rows.
         losses: takes rows that cannot be used.
         class_names: known classes, which others follow; None: those of KITTI.
+        scored: whether rows are results; labels have no score, and rows with one are no labels.
 
     Returns:
         The rows.
@@ -125,11 +129,13 @@ def read_labels(
             head = [] if scan is not None else [_whole(word) for word in words[:2]]
             kind, *values = words[len(head) :] or [""]
             row = [parse_number(value) for value in values]
-            # A score may follow.
             wrong = len(row) not in (_NUMBERS, _NUMBERS + 1) or None in row or None in head
             if wrong or not np.isfinite([value or 0 for value in row]).all():
                 columns = len(head) + 1 + _NUMBERS
                 losses.add(MALFORMED, f"{where} ({len(words)} columns of {columns}: {one_line(line)})")
+                continue
+            if len(row) > _NUMBERS and not scored:
+                losses.add(SCORED, f"{where} (score {values[_NUMBERS]})")
                 continue
             if kind == DONT_CARE:
                 dont_care.append(where)

@@ -95,6 +95,15 @@ def is_kitti(path: Path) -> bool:
     )
 
 
+def has_scans(path: Path) -> bool:
+    """Tell whether a KITTI folder holds scans: the object benchmark is also had without.
+
+    Args:
+        path: as `is_kitti` takes it.
+    """
+    return not _is_pictures_alone(path)
+
+
 def camera_number(name: str) -> int | None:
     """The number of a camera by the name of its folder, image_2 or image_02, or by the number itself; else None.
 

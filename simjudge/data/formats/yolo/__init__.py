@@ -30,8 +30,8 @@ FORMATS = (
         "a folder of YOLO predictions",
         lambda source: is_prediction_folder(source.path),
         60,
-        read_predictions=lambda source, target, _annotations, losses: read_prediction_folder(
-            source.path, target, losses
+        read_predictions=lambda source, target, annotations, losses: read_prediction_folder(
+            source.path, target, annotations, losses
         ),
     ),
 )

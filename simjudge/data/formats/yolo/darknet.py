@@ -16,6 +16,7 @@ from simjudge.core.text import one_line, parse_integer, read_text
 
 SUFFIX = ".data"
 _SPLIT_LINE = re.compile(rb"^\s*(train|valid)\s*=", re.MULTILINE)
+_CVAT_FOLDER = "data/"
 _HEAD_BYTES = 4096
 """So much of a file is read to find out what it is."""
 _CLASSES = "classes.txt"
@@ -69,13 +70,28 @@ def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
         if key in given:
             content[field] = given[key]
     if "names" in given:
-        file = next((root / given["names"] for root in roots if is_file(root / given["names"])), None)
+        file = next((each for each in possible_paths(roots, given["names"]) if is_file(each)), None)
         if file is None:
             raise SimjudgeError(f"{path}: names = {one_line(given['names'])}: does not exist; correct the path")
         content["names"] = read_names(file)
     if "nc" in content:
         content["nc"] = parse_integer(content["nc"])
     return content
+
+
+def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
+    """List what a relative path in a description may mean, the likeliest first.
+
+    Windows' programs write it with backslashes. CVAT ("YOLO 1.1") begins all paths with `data/`, the folder that its
+    archive is to be unpacked into.
+
+    Args:
+        roots: folders that it may be relative to.
+        entry: the path as it is written.
+    """
+    forms = [entry, entry.replace("\\", "/")]
+    forms += [form.removeprefix(_CVAT_FOLDER) for form in forms]
+    return [root / form for form in dict.fromkeys(forms) for root in roots]
 
 
 def find_names(folders: Sequence[Path]) -> list[str]:

@@ -60,11 +60,11 @@ class FrameFiles:
 def read_yolo(path: str | Path) -> FrameSet:
     """Read all splits (or the one split) that a path is.
 
-    Labels are rows "class x y w h" or "class x1 y1 x2 y2 ..." (a polygon: a mask, and its extent as the box).
-    Predictions
-    are rows with the score as last column, in `predictions/` beside `labels/`; where that folder exists, an image
-    without a file in it is one on which the detector found nothing, as ultralytics' save_txt leaves it. Label pictures
-    are PNGs of class ids in `semantic/`, predicted ones in `predicted_semantic/`.
+    Labels are rows "class x y w h", perhaps with keypoints behind, which are not read, or "class x1 y1 x2 y2 ..." (a
+    polygon: a mask, and its extent as the box). Predictions are rows with the score as last column, in `predictions/`
+    beside `labels/`; where that folder exists, an image without a file in it is one on which the detector found
+    nothing, as ultralytics' save_txt leaves it. Label pictures are PNGs of class ids in `semantic/`, predicted ones in
+    `predicted_semantic/`.
 
     Args:
         path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
@@ -158,12 +158,17 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     size = np.array(files.sizes, np.int64).reshape(-1, 2)
     frame = np.arange(len(files.names))
-    raw = scale_to_pixels(read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False)
+    raw = scale_to_pixels(
+        read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False,
+        keypoints=layout.keypoints,
+    )  # fmt: skip
     objects = build_objects(raw, size, layout.class_names, losses)
     predictions = None
     if any(files.predicted):
         rows = read_label_rows(files.predictions, losses)
-        scored = scale_to_pixels(rows, files.predictions, frame, size, losses, scored=True)
+        scored = scale_to_pixels(
+            rows, files.predictions, frame, size, losses, scored=True, keypoints=layout.keypoints
+        )
         predictions = build_predictions(scored, size, layout.class_names, losses)
     labelled = [label is not None for label in files.labels]
     _count_unlabelled(files, sidecar, labelled, losses)

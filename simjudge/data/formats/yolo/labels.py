@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
@@ -95,7 +95,8 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
 
 
 def scale_to_pixels(
-    rows: LabelRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool
+    rows: LabelRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool,
+    keypoints: int = 0,
 ) -> RawRows:
     """Boxes and masks in pixels from rows of normalised numbers.
 
@@ -107,10 +108,12 @@ def scale_to_pixels(
         losses: where rows of a wrong length are counted.
         scored: the rows are predictions: class x y w h [score], or class and a polygon and a score. Without a score,
             as in the authors' files, it is 1.
+        keypoints: of each object of a pose data set, which stand behind its box and are not read.
     """
-    boxes = (rows.columns == 5) | (scored & (rows.columns == 6))
+    poses = _has_keypoints(rows, keypoints, scored=scored)
+    boxes = (rows.columns == 5) | (scored & (rows.columns == 6)) | poses
     corners = rows.columns % 2 == (0 if scored else 1)
-    polygons = corners & (rows.columns >= 7)
+    polygons = corners & (rows.columns >= 7) & ~poses
     wrong = np.flatnonzero(~boxes & ~polygons)
     for row in wrong:
         text = f"{paths[rows.file[row]]}:{rows.line[row]} ({rows.columns[row]} columns)"
@@ -136,7 +139,8 @@ def scale_to_pixels(
                 where = f"{paths[rows.file[row]]}:{rows.line[row]}"
                 losses.add("unusable masks (the box is kept)", f"{where} ({error})")
     last = rows.values[rows.start[kept] + rows.columns[kept] - 1] if len(kept) else np.empty(0)
-    score = np.where(rows.columns[kept] == 5, 1.0, last) if scored else None
+    without = (rows.columns[kept] == 5) | (poses[kept] & ((rows.columns[kept] - 5) % max(keypoints, 1) == 0))
+    score = np.where(without, 1.0, last) if scored else None
     file, line = rows.file[kept], rows.line[kept]
     return RawRows(
         of,
@@ -146,6 +150,21 @@ def scale_to_pixels(
         score,
         masks=masks.masks(),
     )
+
+
+def _has_keypoints(rows: LabelRows, keypoints: int, *, scored: bool) -> BoolArray:
+    """Which rows hold a box and keypoints, of 2 or 3 numbers each, where a polygon could be taken for them.
+
+    Without `kpt_shape` only those are known whose keypoints all end with 0, 1 or 2: not labelled, hidden, visible.
+    """
+    if keypoints:
+        lengths = [5 + keypoints * numbers + score for numbers in (2, 3) for score in ((0, 1) if scored else (0,))]
+        return np.isin(rows.columns, lengths)
+    found = (rows.columns >= 8) & ((rows.columns - 5) % 3 == 0) & (not scored)
+    for row in np.flatnonzero(found).tolist():
+        numbers = rows.values[rows.start[row] + 7 : rows.start[row] + rows.columns[row] : 3]
+        found[row] = bool(np.isin(numbers, (0, 1, 2)).all())
+    return np.asarray(found, np.bool_)
 
 
 def format_labels(

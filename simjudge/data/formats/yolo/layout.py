@@ -10,10 +10,17 @@ from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import IMAGE_SUFFIXES
 from simjudge.core.input_files import is_file, is_folder
-from simjudge.core.text import near_name, one_line, read_text
+from simjudge.core.text import near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.formats.yolo.darknet import SUFFIX, find_darknet, find_names, is_darknet, read_darknet
+from simjudge.data.formats.yolo.darknet import (
+    SUFFIX,
+    find_darknet,
+    find_names,
+    is_darknet,
+    possible_paths,
+    read_darknet,
+)
 from simjudge.data.formats.yolo.label_folders import described_folders, find_labelled_images, undescribed_folders
 
 SPLITS = ("train", "valid", "val", "test")
@@ -39,12 +46,16 @@ class YoloSplit:
 
 @dataclass(frozen=True)
 class YoloLayout:
-    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people."""
+    """A whole data set: its root, its splits, its class names (empty where it has none), and notes for people.
+
+    `keypoints` is the number of keypoints of an object (`kpt_shape` of a pose data set), 0 for none.
+    """
 
     root: Path
     splits: list[YoloSplit]
     class_names: dict[int, str]
     notes: list[str] = field(default_factory=list)
+    keypoints: int = 0
 
 
 def is_yolo(path: Path, *, described: bool = False) -> bool:
@@ -96,9 +107,10 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
     ]
     if not splits and (root / "images").is_dir():
         splits = [_split("", _files(root / "images", losses), root / "images")]
+    notes = _read_once(splits, description)
     if not splits:
         raise SimjudgeError(f"{description}: names no split, and there is no folder images; add 'train: FOLDER'")
-    return YoloLayout(root, splits, names)
+    return YoloLayout(root, splits, names, notes, _keypoints(content, description))
 
 
 def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloLayout:
@@ -113,7 +125,8 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
         notes += [note] if note else []
         splits.append(YoloSplit(name, images, labels, predictions))
     if above is not None:
-        return YoloLayout(root, splits, parse_class_names(_read_description(above)[0], above), notes)
+        content = _read_description(above)[0]
+        return YoloLayout(root, splits, parse_class_names(content, above), notes, _keypoints(content, above))
     texts = [split.labels or split.predictions for split in splits]
     names = find_names(list(dict.fromkeys([*texts, root, root.parent])))
     return YoloLayout(root, splits, class_names_from(enumerate(names), f"{root}: class names"), notes)
@@ -156,6 +169,31 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
     return found
 
 
+def _read_once(splits: list[YoloSplit], description: Path) -> list[str]:
+    """Take pictures that an earlier split has out of later ones; a note tells of them."""
+    seen: set[Path] = set()
+    twice: list[Path] = []
+    for split in splits:
+        again = [image for image in split.images if image.resolve() in seen]
+        twice += again
+        split.images[:] = [image for image in split.images if image not in again]
+        seen.update(image.resolve() for image in split.images)
+    if not twice:
+        return []
+    return [f"{description}: {len(twice)} pictures stand in several splits, each is read once: {twice[0].name}, ..."]
+
+
+def _keypoints(content: dict[Any, Any], path: Path) -> int:
+    """The number of keypoints that the rows of a pose data set hold, behind their boxes."""
+    shape = content.get("kpt_shape")
+    if shape is None:
+        return 0
+    numbers = [parse_integer(each) for each in shape] if isinstance(shape, list) else []
+    if len(numbers) != 2 or not (numbers[0] or 0) > 0 or numbers[1] not in {2, 3}:
+        raise SimjudgeError(f"{path}: kpt_shape: {one_line(shape)} is not [keypoints, 2 or 3]; correct it")
+    return numbers[0] or 0
+
+
 def _split(name: str, images: list[Path], folder: Path) -> YoloSplit:
     return YoloSplit(name, images, *described_folders(folder, images))
 
@@ -193,7 +231,7 @@ def _is_listing(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         line = stream.readline(_LONGEST_LINE).decode("utf-8", "replace").strip()
-    return line.lower().endswith(IMAGE_SUFFIXES) and is_file(path.parent / line)
+    return line.lower().endswith(IMAGE_SUFFIXES) and any(is_file(each) for each in possible_paths([path.parent], line))
 
 
 def _named_splits(
@@ -222,17 +260,17 @@ def _named_splits(
 
 def _absent(roots: list[Path], entry: str) -> str:
     """What to say of a split that is not there."""
-    inside = entry.removeprefix("../")
+    inside = entry.replace("\\", "/").removeprefix("../")
     parents = [(root / inside).parent for root in roots]
     beside = {each.name for folder in parents if is_folder(folder) for each in folder.iterdir() if each.is_dir()}
-    near = near_name(Path(entry).name, beside)
+    near = near_name(Path(inside).name, beside)
     return f"{one_line(entry)} does not exist{near}; correct the path or remove the line"
 
 
 def _resolve(roots: list[Path], entry: str) -> Path | None:
     """The folder an entry means. Roboflow writes ../train/images for ./train/images, and ultralytics takes it so."""
-    inside = entry.removeprefix("../")
-    for candidate in [*(root / inside for root in roots), *(root / entry for root in roots)]:
+    inside = entry.replace("\\", "/").removeprefix("../")
+    for candidate in [*possible_paths(roots, inside), *possible_paths(roots, entry)]:
         if is_folder(candidate):
             below = candidate / "images"
             return (below if not list_images(candidate) and below.is_dir() else candidate).resolve()
@@ -248,7 +286,7 @@ def _listed(name: str, listing: Path, roots: list[Path], losses: Losses) -> list
         text = line.strip()
         if not text:
             continue
-        candidates = [root / text for root in (listing.parent, *roots)]
+        candidates = possible_paths([listing.parent, *roots], text)
         image = next((each for each in candidates if is_file(each)), None)
         if image is not None and image.suffix.lower() in IMAGE_SUFFIXES:
             folders.setdefault(image.parent, []).append(image)

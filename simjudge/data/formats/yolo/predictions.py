@@ -12,6 +12,7 @@ from simjudge.core.object_tables import Predictions
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.format_support.raw_rows import build_predictions
 from simjudge.data.formats.yolo.labels import read_label_rows, scale_to_pixels
+from simjudge.data.formats.yolo.layout import find_layout, is_yolo
 
 
 def is_prediction_folder(path: Path) -> bool:
@@ -50,7 +51,7 @@ def find_label_folder(path: Path) -> Path | None:
     return None
 
 
-def read_prediction_folder(path: Path, target: FrameSet, losses: Losses) -> Predictions:
+def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
     """Read predictions for the frames of a set from a folder of text files named after them.
 
     Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
@@ -58,6 +59,7 @@ def read_prediction_folder(path: Path, target: FrameSet, losses: Losses) -> Pred
     Args:
         path: the folder, or one that holds it as "labels".
         target: the set.
+        annotations: where `target` was read from: a pose data set says there how many keypoints rows hold.
         losses: takes files that belong to no frame, and rows that cannot be used.
 
     Returns:
@@ -79,5 +81,8 @@ def read_prediction_folder(path: Path, target: FrameSet, losses: Losses) -> Pred
             losses.add("prediction files for frames that the set lacks", str(file))
     paths = [names.get(name) for name in target.frame_name]
     rows = read_label_rows(paths, losses)
-    raw = scale_to_pixels(rows, paths, np.arange(len(target)), target.size, losses, scored=True)
+    keypoints = find_layout(annotations, Losses()).keypoints if annotations and is_yolo(annotations) else 0
+    raw = scale_to_pixels(
+        rows, paths, np.arange(len(target)), target.size, losses, scored=True, keypoints=keypoints
+    )
     return build_predictions(raw, target.size, target.class_names, losses)

@@ -42,8 +42,6 @@ _SETTINGS = (
     "margin", "metric", "preset",
 )  # fmt: skip
 """Settings that the script needs."""
-_MOST_DEALT = 1_000_000_000
-"""Numbers that the script draws at most, eight bytes each: units times permutations or draws."""
 _OTHER_KINDS = {
     SWEEP: "a sweep",
     ABLATION: "an ablation",
@@ -205,13 +203,6 @@ def _checked_contexts(result: Result) -> ContextTable:
     old = any(entry.numbers.lacks_gap for entry in result.entries)
     if old or not set(COLUMNS) <= set(result.contexts.table.column_names) or not dealt or missing:
         raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
-    units = sum(inputs[side]["units"] for side in ("a", "b"))
-    tries = max(result.overall.count("permutations"), result.overall.count("bootstrap"))
-    if units * (tries + 1) > _MOST_DEALT:
-        raise SimjudgeError(
-            f"{where}: {units} units and {tries} permutations or draws: nobody could deal so many again; compare with "
-            "fewer (--permutations, --bootstrap) or longer blocks (--block)"
-        )
     if settings.get("certainty"):
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
     if not settings["draws"]:

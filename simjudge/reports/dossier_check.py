@@ -327,8 +327,8 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
         found = draw_context(value, weight, normals[near], counts, len(sides[0]) / len(near))
         own.append(len(twins))
         adjusted.append(area_between(value, weight))
-        noise.append(float(found["within"].mean()))
-        square.append(float((found["within"] ** 2).mean()))
+        noise.append(found["more"] * float(found["within"].mean()))
+        square.append(found["more"] * float((found["within"] ** 2).mean()))
         sums["chance"] += len(twins) * found["chance"]
         sums["around"] += len(twins) * found["around"]
         sums["around_square"] += len(twins) * found["around"] ** 2
@@ -352,7 +352,7 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
     return moved, np.where(of_a, weight / weight[of_a].sum(), -weight / weight[~of_a].sum())
 
 
-def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Array]:
+def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Any]:
     """W* of one context in every draw.
 
     Args:
@@ -363,7 +363,8 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         part_a: A's share of the batch.
 
     Returns:
-        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets; "around", the integral of
+        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets, which lacks a little: it and its
+        square count "more" times; "around", the integral of
         |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")
@@ -388,10 +389,10 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         chance = so_far[0] + so_far[1] - pooled * (total[0] + total[1])
         inside = sum(k * (each - f * all_of) for k, each, f, all_of in zip(grown, so_far, within_of, total, strict=True))
         out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
-        out["within"].append(more * (step[steps] @ np.abs(inside)))
+        out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
         out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
-    return {name: np.concatenate(each) for name, each in out.items()}
+    return {"more": more, **{name: np.concatenate(each) for name, each in out.items()}}
 
 
 def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -116,8 +116,8 @@ def bounded(count: float, what: str) -> None:
         raise RefusedError(f"{count:,.0f} {what} are more than the {MOST[what]:,} that this script computes with")
 
 
-def read_contexts(file: Path) -> dict[str, Array]:
-    """Columns of contexts.csv by name: of_a, box and predicted (N, 4), size (N, 2), and the others as they are."""
+def read_contexts(file: Path) -> dict[str, Any]:
+    """Columns of contexts.csv by name: of_a, box and predicted (N, 4), size (N, 2), the others as they are; masks."""
     with file.open(encoding="utf-8", newline="") as stream:
         rows = []
         for row in csv.DictReader(stream):
@@ -132,7 +132,7 @@ def read_contexts(file: Path) -> dict[str, Array]:
     def whole(*names: str, missing: int = 0) -> Array:
         return np.array([[int(row[name] or missing) for name in names] for row in rows], np.int64)
 
-    table = {
+    table: dict[str, Any] = {
         "of_a": np.array([row["set"] == "a" for row in rows]),
         **{name: whole(name)[:, 0] for name in ("unit", "frame", "class_id")},
         "block": whole("block", missing=-1)[:, 0],
@@ -142,6 +142,7 @@ def read_contexts(file: Path) -> dict[str, Array]:
         "expected": numbers("expected_performance", "expected_found"),
         **{name: numbers(name)[:, 0] for name in ("performance", "score")},
     }
+    table["mask"] = read_masks(file.with_name("masks.csv"), len(rows))
     if not ((table["performance"] >= 0) & (table["performance"] <= 1)).all():
         raise RefusedError(f"{file.name}: performance is not within 0 and 1")
     if not (np.abs(table["box"]) < 2**31).all() or not ((table["size"] > 0) & (table["size"] < 2**31)).all():
@@ -185,19 +186,13 @@ def wrong_performance(table: dict[str, Any], settings: dict[str, Any]) -> Array:
     right = {"iou": iou, "detected": iou >= 0.5, "score": np.where(found, table["score"], 0.0)}.get(settings["metric"])
     if right is None:
         return np.ones(len(iou), bool)
-    near = np.abs(right - table["performance"]) <= CLOSE
+    near: Array = np.abs(right - table["performance"]) <= CLOSE
     # By the public tool, an object that an unlike class was assigned to has the performance 0.
-    return ~(near | (settings["integer_boxes"] & (table["performance"] == 0)))
+    return ~(near | (table["performance"] == 0)) if settings["integer_boxes"] else ~near
 
 
 def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int, int]:
-    """Edges on the pixel grid: rounded, or as the authors' public tool has them.
-
-    Args:
-        box: x0, y0, x1, y1.
-        size: width and height of the picture.
-        whole: as the public tool has them.
-    """
+    """Edges on the pixel grid: rounded, or, where `whole`, as the authors' public tool has them."""
     if not whole:
         x0, y0, x1, y1 = (math.floor(value + 0.5) for value in box.tolist())
         return x0, y0, x1, y1
@@ -210,16 +205,7 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
 def paint_contexts(
     table: dict[str, Any], rows: Array, settings: dict[str, Any]
 ) -> Array:
-    """Paint the patches around some boxes.
-
-    Args:
-        table: all contexts, with "mask" of each.
-        rows: of the boxes in the middle.
-        settings: "parameters" of result.json.
-
-    Returns:
-        float32 (N, planes x h x w), 0 or 1.
-    """
+    """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
     planes = np.zeros((len(rows), len(classes), height, width), np.float32)
@@ -278,7 +264,7 @@ def normal_numbers(table: dict[str, Any], draws: int, seed: int) -> Array:
         np.random.default_rng([seed, part]).standard_normal((draws, size), np.float32).T
         for part, size in enumerate((units, blocks))
     )
-    cells = of_unit[table["unit"]]
+    cells: Array = of_unit[table["unit"]]
     if blocks:
         held = table["block"] >= 0
         cells[held] += of_block[table["block"][held]]
@@ -387,7 +373,7 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         total = [each[-1] for each in so_far]
         so_far = [each[steps] for each in so_far]
         chance = so_far[0] + so_far[1] - pooled * (total[0] + total[1])
-        inside = sum(k * (each - f * all_of) for k, each, f, all_of in zip(grown, so_far, within_of, total, strict=True))
+        inside = sum(k * (each - f * whole) for k, each, f, whole in zip(grown, so_far, within_of, total, strict=True))
         out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
         out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
@@ -502,7 +488,7 @@ def numbers_of(table: dict[str, Any], parts: list[tuple[Array, dict[str, Any]]])
     means = {side: mean(table["performance"][in_both[table["of_a"][in_both] == (side == "a")]]) for side in "ab"}
     out: dict[str, Any] = {
         "compared": len(w1), "mean_w1": mean(w1), "mean_abs_mean_diff": mean(np.abs(difference)),
-        "relative_w1": mean(w1) / means["a"] if len(w1) and means["a"] else None,
+        "relative_w1": float(w1.mean()) / means["a"] if len(w1) and means["a"] else None,
         "median_w1": float(np.median(w1)) if len(w1) else None, "max_w1": float(w1.max()) if len(w1) else None,
         "weighted_w1": float(w1 @ batch[:, 0] / batch[:, 0].sum()) if len(w1) else None,
         "w1_quantiles": {str(q): float(np.quantile(w1, q)) if len(w1) else None for q in (0.05, 0.25, 0.5, 0.75, 0.95)},
@@ -606,7 +592,6 @@ def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], 
     if draws < 1 or settings["draws"] != draws:
         raise RefusedError(f"draws are {draws}, where {settings['draws']} are said: nothing was tested")
     table = read_contexts(folder / "contexts.csv")
-    table["mask"] = read_masks(folder / "masks.csv", len(table["of_a"]))
     margin, theta = float(settings["margin"]), float(settings["theta"])
     planes = len(np.unique(table["class_id"])) if settings["class_aware"] else 1
     bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
@@ -685,7 +670,8 @@ def holm(p_values: dict[str, float]) -> dict[str, float]:
 
 def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: int) -> dict[str, str]:
     """What the page must say of a result, by the names of its places."""
-    texts, overall = {}, said["overall"]
+    texts: dict[str, str] = {}
+    overall = said["overall"]
     for key, entry in {"overall": overall, **said["by_class"]}.items():
         place, gap = f"{name}|{key}", "–"
         if entry.get("gap") is not None:

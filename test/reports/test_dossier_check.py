@@ -9,25 +9,31 @@ import shutil
 import numpy as np
 import pytest
 from scipy import stats
+from test_dossier import pictures
 
 from simjudge.context.gap import estimate_gap, gap_behind
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.reports import dossier_check
 from simjudge.reports.dossier import certify, write_manifest
 from simjudge.reports.dossier_check import (
     check_dossier,
-    estimate_gap as gap_again,
-    gap_behind as gap_behind_again,
     holm,
     page_texts,
     seal,
     sha256,
     student,
 )
+from simjudge.reports.dossier_check import (
+    estimate_gap as gap_again,
+)
+from simjudge.reports.dossier_check import (
+    gap_behind as gap_behind_again,
+)
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
-from test_dossier import pictures
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +55,8 @@ def dossier(made, tmp_path):
 
 
 def results(folder):
-    return {each.name: json.loads((each / "result.json").read_text()) for each in sorted((folder / "results").iterdir())}
+    files = sorted((folder / "results").glob("*/result.json"))
+    return {file.parent.name: json.loads(file.read_text()) for file in files}
 
 
 def sign_again(folder, *, state=True):
@@ -129,7 +136,8 @@ def other_margin(said):
 
 def no_draws(said):
     said["parameters"]["draws"] = 0
-    lost = dict.fromkeys(("p_value", "p_adjusted", "noise", "noise_q95", "gap", "gap_low", "gap_high", "detectable_gap"))
+    names = ("p_value", "p_adjusted", "noise", "noise_q95", "gap", "gap_low", "gap_high", "detectable_gap")
+    lost = dict.fromkeys(names)
     all_entries(draws=0, verdict="not_tested", verdict_reason="", **lost)(said)
 
 
@@ -303,10 +311,57 @@ def test_units_without_bound_are_refused(dossier, column):
 
 
 def test_masks_whose_runs_do_not_fill_them_are_refused(dossier):
-    (dossier / "results/first/masks.csv").write_text("row,left,top,width,height,runs\n0,0,0,100000,100000,0 5\n")
-    assert "10,000,000,000 pixels are more than" in dossier_check.compare_numbers(dossier / "results/first")[1][0]
-    (dossier / "results/first/masks.csv").write_text("row,left,top,width,height,runs\n0,0,0,10,10,0 5\n")
-    assert "the runs of row 0 do not fill 10 x 10 pixels" in dossier_check.compare_numbers(dossier / "results/first")[1][0]
+    first = dossier / "results/first"
+    for side, words in [
+        (100_000, "10,000,000,000 pixels are more than"), (10, "the runs of row 0 do not fill 10 x 10 pixels"),
+    ]:  # fmt: skip
+        (first / "masks.csv").write_text(f"row,left,top,width,height,runs\n0,0,0,{side},{side},0 5\n")
+        assert words in dossier_check.compare_numbers(first)[1][0]
+
+
+def video(name, seed, frames=240):
+    """Things that stand still in a video whose blur comes and goes: things and blocks of time both count."""
+    random = np.random.default_rng(seed)
+    blur, thing = np.repeat(random.normal(0, 4, frames // 8), 8), random.normal(0, 4, 12)
+    frame, place = np.repeat(np.arange(frames), 4), np.tile(np.arange(4), frames)
+    number = (frame // 40 * 2 + place) % 12
+    shift = np.maximum(0, 6 + blur[frame] + thing[number] + random.normal(0, 0.5, len(frame)))
+    box = np.stack([30 + 50 * place, np.full(len(frame), 60.5), 60 + 50 * place, np.full(len(frame), 84.5)], axis=1)
+    kind, found = np.ones(len(frame), int), box + shift[:, None] * [1, 0, 1, 0]
+    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box, instance=number),
+                          Predictions.build(frame, kind, found, np.full(len(frame), 0.9)), class_names={1: "red"},
+                          stamp=np.arange(frames) * 100_000_000)  # fmt: skip
+
+
+def unlike(name, seed, frames=150):
+    """One object a frame, A's mostly small and B's mostly large; small ones are found less well, some not at all."""
+    random = np.random.default_rng(seed)
+    size = 20 + 40 * random.beta(2 + seed, 3 - seed, frames)
+    box = np.stack([120 - size / 2, 80 - size / 2, 120 + size / 2, 80 + size / 2], axis=1)
+    prediction = box.copy()
+    prediction[:, 2] = box[:, 0] + size * np.clip(0.15 * np.log(size) + random.normal(0.3, 0.05, frames), 0.05, 1)
+    frame, found = np.arange(frames), random.random(frames) < 0.85
+    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, np.ones(frames, int), box),
+                          Predictions.build(frame[found], np.ones(found.sum(), int), prediction[found],
+                                            np.full(found.sum(), 0.9)), class_names={1: "red"}, independent=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "column"),
+    [(video, {"unit": "instance"}, "block"), (unlike, {"theta": 0.6}, "expected_performance")],
+)
+def test_time_beside_things_and_adjusted_performance_are_computed_again(tmp_path, make, given, column):
+    for name, seed in (("real", 0), ("sim", 1)):
+        write_plain_json(make(name, seed), tmp_path / f"{name}.json")
+    settings = CompareSettings(draws=60, **given)
+    compare_sets(tmp_path / "real.json", tmp_path / "sim.json", settings).save(tmp_path / "r")
+    certify([tmp_path / "r"], tmp_path / "dossier")
+    assert check_dossier(tmp_path / "dossier")[1] == []
+    with (tmp_path / "dossier/results/r/contexts.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert all(row[column] for row in rows)
+    said = results(tmp_path / "dossier")["r"]
+    assert (said["overall"]["adjusted_w1"] is None) == (make is video)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 6, 23, 24, 999, 1000, 20_001])

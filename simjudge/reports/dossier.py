@@ -21,26 +21,27 @@ from simjudge.reports import dossier_check
 from simjudge.reports.dossier_headings import HEADINGS
 from simjudge.reports.dossier_inputs import describe_inputs
 from simjudge.reports.dossier_masks import MASKS, context_masks, write_mask_csv
-from simjudge.reports.number_format import format_number, format_p
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.sentences import SetNames, capitalized, headline, verdict_sentence
+from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, write_json
-from simjudge.results.saved_result import Result, ResultEntry, load_results
+from simjudge.results.saved_result import Result, load_results
 from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.studies.study_records import refuse_studies
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
-COLUMNS = ("set", "unit", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "performance")
+COLUMNS = (
+    "set", "unit", "block", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0",
+    "predicted_y0", "predicted_x1", "predicted_y1", "score", "performance", "expected_performance", "expected_found",
+)  # fmt: skip
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
 """Libraries that numbers rest on, whose versions are named."""
 _SETTINGS = (
-    "theta", "patch", "mask_factor", "class_aware", "integer_boxes", "strict", "min_batch_size", "paired", "seed",
+    "theta", "patch", "mask_factor", "class_aware", "integer_boxes", "strict", "min_batch_size", "seed", "draws",
+    "margin", "metric", "preset",
 )  # fmt: skip
 """Settings that the script needs."""
-_MOST_DEALT = 1_000_000_000
-"""Numbers that the script draws at most, eight bytes each: units times permutations or draws."""
 _OTHER_KINDS = {
     SWEEP: "a sweep",
     ABLATION: "an ablation",
@@ -96,6 +97,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     losses = Losses()
     inputs = [describe_inputs(result, losses) for result in results]
     sentences = [verdict_sentence(result.entries[0], SetNames.of_result(result)) for result in results]
+    unseen: list[int] = []
     with atomic_folder(out, overwrite=True) as temporary:
         for result, table in zip(results, tables, strict=True):
             folder = temporary / RESULTS / result.name
@@ -105,12 +107,14 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             if result.header["parameters"]["painted"] != BOXES:
                 write_mask_csv(context_masks(result, table), folder / MASKS)
             log(f"{result.name}: computing its numbers again")
-            _check_numbers(result, folder)
-        facts = _facts(results, inputs, losses)
-        write_json(temporary / FACTS, facts)
+            unseen.append(_check_numbers(result, folder))
         shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
-        page = _page(results, sentences, inputs, facts, losses, title)
+        facts = _facts(results, inputs, losses, unseen) | {"seal": dossier_check.seal(temporary)}
+        page = _page(results, inputs, facts, losses, title)
         (temporary / PAGE).write_text(page, encoding="utf-8")
+        write_json(temporary / FACTS, facts | {"files": _digests(temporary)})
+        if wrong := dossier_check.check_statements(temporary):
+            raise SimjudgeError(f"{out}: the page would not say what the results say: {wrong[0]}")
         digest = write_manifest(temporary)
     log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
     said = [f"{each.name}: {headline(each.entries[0])}: {text}" for each, text in zip(results, sentences, strict=True)]
@@ -151,11 +155,14 @@ def write_manifest(folder: Path) -> str:
     Returns:
         The digest of the manifest itself.
     """
-    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in files]
-    text = "".join(lines).encode()
+    text = "".join(f"{digest}  {name}\n" for name, digest in _digests(folder).items()).encode()
     (folder / dossier_check.MANIFEST).write_bytes(text)
     return hashlib.sha256(text).hexdigest()
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    return {name: dossier_check.sha256(folder / name) for name in files}
 
 
 def _check_kind(folder: Path) -> None:
@@ -168,14 +175,15 @@ def _check_kind(folder: Path) -> None:
             raise SimjudgeError(f"{folder}: holds {words}; certify takes results of simjudge compare alone")
 
 
-def _check_numbers(result: Result, folder: Path) -> None:
-    """Refuse a result whose numbers the script would not find: nobody could check its dossier."""
-    _, wrong = dossier_check.compare_numbers(folder)
+def _check_numbers(result: Result, folder: Path) -> int:
+    """Refuse a result whose numbers the script would not find; how many performances boxes do not give."""
+    _, wrong, unseen = dossier_check.compare_numbers(folder)
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise SimjudgeError(
             f"{result.folder}: {RESULT} does not say what its contexts give: {wrong[0]}{more}; compare again"
         )
+    return unseen
 
 
 def _checked_contexts(result: Result) -> ContextTable:
@@ -193,80 +201,62 @@ def _checked_contexts(result: Result) -> ContextTable:
     dealt = all(isinstance((inputs.get(side) or {}).get("units"), int) for side in ("a", "b"))
     missing = [name for name in _SETTINGS if name not in settings]
     old = any(entry.numbers.lacks_gap for entry in result.entries)
-    if old or "unit" not in result.contexts.table.column_names or not dealt or missing:
+    if old or not set(COLUMNS) <= set(result.contexts.table.column_names) or not dealt or missing:
         raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
-    units = sum(inputs[side]["units"] for side in ("a", "b"))
-    tries = max(result.overall.count("permutations"), result.overall.count("bootstrap"))
-    if units * (tries + 1) > _MOST_DEALT:
-        raise SimjudgeError(
-            f"{where}: {units} units and {tries} permutations or draws: nobody could deal so many again; compare with "
-            "fewer (--permutations, --bootstrap) or longer blocks (--block)"
-        )
     if settings.get("certainty"):
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
+    if not settings["draws"]:
+        raise SimjudgeError(f"{where}: was compared without draws, so nothing was tested; compare again with --draws")
     return result.contexts
 
 
-def _facts(results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses) -> dict[str, Any]:
+def _facts(
+    results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], losses: Losses, unseen: Sequence[int]
+) -> dict[str, Any]:
     known = [result.overall.numbers.p_adjusted for result in results if result.overall is not None]
     return {
         "simjudge": version(),
         "python": platform.python_version(),
         "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "count": len(results),
         "results": [
             {
                 "name": result.name,
                 "made_by": result.header.get("version", ""),
                 "parameters": result.header["parameters"],
                 "inputs": each,
-                "verdicts": {entry.label: entry.verdict for entry in result.entries},
+                "margin": result.header["parameters"]["margin"],
+                "verdicts": {
+                    "overall": result.header["overall"]["verdict"],
+                    **{key: entry["verdict"] for key, entry in result.header["by_class"].items()},
+                },
                 "p_of_all_results": p,
+                "performance_not_of_boxes": without_boxes,
                 "losses": result.header.get("losses", []),
             }
-            for result, each, p in zip(results, inputs, holm(known), strict=True)
+            for result, each, p, without_boxes in zip(results, inputs, holm(known), unseen, strict=True)
         ],
         "changed": losses.lines(),
     }
 
 
-def _row(entry: ResultEntry) -> dict[str, Any]:
-    def shown(name: str, digits: int = 3) -> str:
-        return format_number(entry.numbers.number(name), digits)
-
-    return {
-        "label": entry.label,
-        "verdict": entry.verdict_words,
-        "colour": VERDICT_COLOURS[entry.verdict],
-        "contexts": f"{entry.numbers.n_a:,} / {entry.numbers.n_b:,}",
-        "compared": f"{entry.numbers.compared:,}",
-        "w1": shown("mean_w1"),
-        "floor": shown("noise"),
-        "excess": f"{shown('gap')} ({shown('gap_low')} to {shown('gap_high')})",
-        "p": format_p(entry.numbers.p_value),
-        "adjusted": format_p(entry.numbers.p_adjusted),
-        "overlap": f"{shown('overlap_a', 2)} / {shown('overlap_b', 2)}",
-        "outside": shown("mean_performance_outside_a", 2),
-        "detectable": shown("detectable_gap"),
-    }
-
-
 def _page(
-    results: Sequence[Result], sentences: Sequence[str], inputs: Sequence[list[dict[str, Any]]], facts: dict[str, Any],
-    losses: Losses, title: str,
-) -> str:  # fmt: skip
-    parts = []
-    for result, sentence, each, fact in zip(results, sentences, inputs, facts["results"], strict=True):
+    results: Sequence[Result], inputs: Sequence[list[dict[str, Any]]], facts: dict[str, Any], losses: Losses, title: str
+) -> str:
+    parts, said = [], {"seal": facts["seal"], "count": str(facts["count"])}
+    for result, each, fact in zip(results, inputs, facts["results"], strict=True):
         overall, *_ = result.entries
-        outside = overall.numbers.overlap_a
+        unseen = fact["performance_not_of_boxes"]
+        said |= dossier_check.page_texts(result.name, dict(result.header), fact["p_of_all_results"], unseen)
+        keys = ["overall", *result.header["by_class"]]
         parts.append({
             "name": result.name,
-            "headline": capitalized(headline(overall)),
             "colour": VERDICT_COLOURS[overall.verdict],
-            "sentence": sentence,
-            "unseen": None if outside is None else f"{100 * (1 - outside):.0f} %",
-            "rows": [_row(entry) for entry in result.entries],
+            "rows": [
+                (key, entry.label, VERDICT_COLOURS[entry.verdict])
+                for key, entry in zip(keys, result.entries, strict=True)
+            ],
             "inputs": each,
-            "p_of_all_results": format_p(fact["p_of_all_results"]),
             "parameters": result.header["parameters"],
             "losses": result.header.get("losses", []),
             "made_by": result.header.get("version", ""),
@@ -275,7 +265,9 @@ def _page(
         title=title or "Does the simulation predict reality? A dossier to check",
         version=version(),
         parts=parts,
+        said=said,
         headings=HEADINGS,
+        unchecked=dossier_check.UNCHECKED,
         facts=facts,
         losses=losses.lines(),
         manifest=dossier_check.MANIFEST,

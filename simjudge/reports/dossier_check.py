@@ -1,22 +1,18 @@
 """Check a dossier of simjudge: `python verify.py [FOLDER]`. It needs Python 3.10 or later, NumPy, and nothing else.
 
-Two things are checked. Each file must be the one that manifest.sha256 names. And from the labelled boxes and their
-performance in results/*/contexts.csv, everything that result.json says of mean W1, overlap, floor and p is computed
-again, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022, Algorithm 1; docs/method.md of simjudge):
+Each file must be the one that manifest.sha256 and dossier.json name. Then everything that the page shows of a result is
+computed again from results/*/contexts.csv, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022,
+Algorithm 1; docs/method.md of simjudge, sections 2 to 6 and 9), and page, result.json and dossier.json must say it:
 
-* A context is the patch around a box, painted from all boxes of its picture, one plane for each class; objects that
-  have a mask in results/*/masks.csv are painted by it.
-* Two contexts of one class are alike if the intersection of their planes is at least theta times the union.
-* For each context c of A, W1 is taken between the performance of the contexts of A that are like c, and those of B.
-* For the floor and p, the sampling units of both sets are dealt anew to A and B, each with a chance that grows with A's
-  share of the contexts like its own, and W1 of the same contexts is computed again, scaled to the true sizes. Where a
-  deal leaves a context with one side only, it borrows W1 from the next deal that compares it.
-* For the 95 % interval and the gap that would have been shown, units are drawn with replacement, within each set, and
-  W1 is computed again with each context as often as its unit was drawn.
-* p of the classes is corrected (Holm 1979), and p of all results where there are several; each verdict must follow from
-  p, the interval and the margin. Which classes count as tested is taken from result.json.
+* Performance of an object is the IoU of its box with that of its prediction.
+* A context is the patch around a box, painted from all boxes (or masks) of its picture, one plane for each class. Two
+  contexts of one class are alike if the intersection of their planes is at least theta times the union.
+* For each context c of A, W1 is taken between the performance of A's contexts like c and that of B's.
+* Chance: in each draw every sampling unit gets a normal number, by which the samples of W1 are weighted. W1 of the
+  draws gives noise, p, the gap with its interval, and the gap that would have been shown.
+* Each verdict and its reason must follow, also from the verdicts at thresholds 0.1 below and above.
 
-Exit code 0: everything agrees; 1: something does not.
+What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
 """
 
 from __future__ import annotations
@@ -25,112 +21,178 @@ import csv
 import hashlib
 import json
 import math
+import re
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-MANIFEST = "manifest.sha256"
-CLOSE = 1e-12
-"""Numbers agree to this, relative; they are sums in another order."""
-SIGNIFICANCE = 0.05
-"""Corrected p up to which a difference counts as a gap."""
-POWER = 0.8416
-"""Of the normal distribution at 0.8."""
-PRIORS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1e12)
-"""Contexts that may be assumed beside those that are like one, in the odds of a unit."""
-GROUP = 50
-"""Deals that lend each other what one of them cannot compare."""
-MAIN = ("mean_w1", "overlap_a", "overlap_b", "p_value", "gap_low", "gap_high")
-"""Numbers that are printed; all are compared."""
-BLOCK = 256
-"""Contexts whose similarity to all others is computed at once."""
+Array = np.ndarray[Any, Any]
+MANIFEST, FACTS, PAGE = "manifest.sha256", "dossier.json", "index.html"
+CLOSE = 1e-8
+"""Numbers agree to this; they are sums in another order."""
+SIGNIFICANCE, FEWEST_UNITS, POWER = 0.05, 6, 0.8416
+"""Corrected p up to which a difference is a gap; units of each side that a verdict needs; normal quantile at 0.8."""
+AT_ZERO = math.sqrt(2 / math.pi)
+"""Mean size of a standard normal number."""
+MOST = {"contexts": 1_000_000, "draws": 1_000_000, "normal numbers": 500_000_000, "pixels": 4_000_000_000,
+        "steps": 200_000_000_000}  # fmt: skip
+"""Larger dossiers are refused: whoever edits a number must not be able to fill the memory of whoever checks it."""
+BLOCK, LANE = 256, 400_000
+"""Contexts whose similarity to all others is computed at once; numbers of draws that are held at once."""
+WORDS = {
+    "large_gap": "Large gap", "gap": "Gap", "small_gap": "Small gap", "predicts": "Predicts within the margin",
+    "cannot_tell": "Cannot tell", "too_few": "Too few", "no_overlap": "No overlap", "not_tested": "Not tested",
+}  # fmt: skip
+NOT_COMPUTED = ("false_positives_a", "false_positives_b", "map50_a", "map50_b", "map50_95_a", "map50_95_b",
+                "pointwise_pairs", "pointwise_mean_difference", "p_study", "verdict_study")  # fmt: skip
+"""Fields of result.json that boxes and performance do not give."""
+UNCHECKED = (
+    "that the input is real: invented boxes and predictions give numbers that agree",
+    "that nothing was left out: other comparisons, predictions that belong to no object, frames without objects",
+    "the one-to-one assignment of predictions to objects; it is taken as the table has it",
+    "the sampling units, and the expected performance of adjusted results: both are taken as the table has them",
+    "false positives, average precision, confusion and pointwise numbers of result.json",
+    "names, paths, digests of the inputs, versions, and words of the page outside its verdicts and numbers",
+)
+
+
+class RefusedError(Exception):
+    """Something cannot be computed, in one line."""
 
 
 def check_files(folder: Path) -> list[str]:
-    """Compare every file with the manifest.
-
-    Args:
-        folder: of the dossier.
-
-    Returns:
-        What is wrong, a line each.
-    """
-    problems, listed = [], {MANIFEST}
+    """What is wrong with the files, by the manifest and by dossier.json; a line each."""
+    problems, listed = [], {MANIFEST: ""}
     try:
         lines = (folder / MANIFEST).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         return [f"{MANIFEST} cannot be read: {error}"]
     for number, line in enumerate(lines, 1):
         digest, _, name = line.partition("  ")
-        listed.add(name)
-        file = folder / name
-        if not name or not file.is_file():
+        listed[name] = digest
+        if not name or not (folder / name).is_file():
             problems.append(f"{MANIFEST}, line {number}: there is no file {name!r}")
-        elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        elif sha256(folder / name) != digest:
             problems.append(f"{name} is not the file that {MANIFEST} names")
-    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    return problems + [f"{name} is not named in {MANIFEST}" for name in sorted(there - listed)]
+    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
+    problems += [f"{name} is not named in {MANIFEST}" for name in sorted(there - set(listed))]
+    if problems:
+        return problems
+    named = read_json(folder / FACTS).get("files")
+    if not isinstance(named, dict):
+        return [f"{FACTS} names no files"]
+    for name in sorted(({*named} | {*listed}) - {MANIFEST, FACTS}):
+        if named.get(name) != listed.get(name):
+            problems.append(f"{name} is not the file that {FACTS} names")
+    return problems
+
+
+def sha256(file: Path) -> str:
+    """Digest of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def seal(folder: Path) -> str:
+    """Digest of all results: their number, names and files."""
+    files = sorted(file for file in (folder / "results").rglob("*") if file.is_file())
+    lines = [f"{sha256(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a file that holds one object."""
+    said = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(said, dict):
+        raise RefusedError(f"{file.name} holds no object")
+    return said
+
+
+def bounded(count: float, what: str) -> None:
+    """Refuse what would not fit this machine."""
+    if not 0 <= count <= MOST[what]:
+        raise RefusedError(f"{count:,.0f} {what} are more than the {MOST[what]:,} that this script computes with")
 
 
 def read_contexts(file: Path) -> dict[str, Any]:
-    """Read a table of contexts.
-
-    Args:
-        file: contexts.csv.
-
-    Returns:
-        Columns by name: "of_a", "unit", "frame", "class_id" as integers; "box" (N, 4), "size" (N, 2), "performance".
-    """
+    """Columns of contexts.csv by name: of_a, box and predicted (N, 4), size (N, 2), the others as they are; masks."""
     with file.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    column = {name: [row[name] for row in rows] for name in rows[0]}
+        rows = []
+        for row in csv.DictReader(stream):
+            rows.append(row)
+            bounded(len(rows), "contexts")
+    if not rows:
+        raise RefusedError(f"{file.name} holds no contexts")
 
-    def numbers(*names: str) -> np.ndarray[Any, Any]:
-        return np.array([column[name] for name in names], np.float64).T
+    def numbers(*names: str) -> Array:
+        return np.array([[float(row[name] or "nan") for name in names] for row in rows])
 
-    return {
-        "of_a": np.array([text == "a" for text in column["set"]]),
-        "unit": np.array(column["unit"], np.int64),
-        "frame": np.array(column["frame"], np.int64),
-        "class_id": np.array(column["class_id"], np.int64),
-        "size": numbers("width", "height").astype(np.int64),
+    def whole(*names: str, missing: int = 0) -> Array:
+        return np.array([[int(row[name] or missing) for name in names] for row in rows], np.int64)
+
+    table: dict[str, Any] = {
+        "of_a": np.array([row["set"] == "a" for row in rows]),
+        **{name: whole(name)[:, 0] for name in ("unit", "frame", "class_id")},
+        "block": whole("block", missing=-1)[:, 0],
+        "size": whole("width", "height"),
         "box": numbers("x0", "y0", "x1", "y1"),
-        "performance": numbers("performance")[:, 0],
+        "predicted": numbers("predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1"),
+        "expected": numbers("expected_performance", "expected_found"),
+        **{name: numbers(name)[:, 0] for name in ("performance", "score")},
     }
+    table["mask"] = read_masks(file.with_name("masks.csv"), len(rows))
+    if not ((table["performance"] >= 0) & (table["performance"] <= 1)).all():
+        raise RefusedError(f"{file.name}: performance is not within 0 and 1")
+    if not (np.abs(table["box"]) < 2**31).all() or not ((table["size"] > 0) & (table["size"] < 2**31)).all():
+        raise RefusedError(f"{file.name}: a box or a picture has no size that a picture can have")
+    for name in ("unit", "block"):
+        if (table[name] < (0 if name == "unit" else -1)).any() or (table[name] >= 2 * len(rows)).any():
+            raise RefusedError(f"{file.name}: {name}s must be numbered from 0 on, below {2 * len(rows):,}")
+    return table
 
 
-def read_masks(file: Path, count: int) -> list[tuple[int, int, np.ndarray[Any, Any]] | None]:
-    """Read the masks of contexts.
-
-    Args:
-        file: masks.csv; where there is none, no context has a mask.
-        count: of the contexts.
-
-    Returns:
-        Of each context left and top in the picture, and float32 (h, w), 0 or 1; None where it has no mask.
-    """
-    masks: list[tuple[int, int, np.ndarray[Any, Any]] | None] = [None] * count
+def read_masks(file: Path, count: int) -> list[tuple[int, int, Array] | None]:
+    """Of each context left and top in the picture, and its mask (h, w), 0 or 1; None where it has no mask."""
+    masks: list[tuple[int, int, Array] | None] = [None] * count
     if not file.exists():
         return masks
     with file.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             lengths = [int(text) for text in row["runs"].split()]
+            height, width = int(row["height"]), int(row["width"])
+            bounded(height * width, "pixels")
+            if min(height, width, *lengths) < 0 or sum(lengths) != height * width:
+                raise RefusedError(f"{file.name}: the runs of row {row['row']} do not fill {width} x {height} pixels")
             pixels = np.repeat(np.arange(len(lengths)) % 2, lengths).astype(np.float32)
-            shape = int(row["height"]), int(row["width"])
-            masks[int(row["row"])] = int(row["left"]), int(row["top"]), pixels.reshape(shape)
+            masks[int(row["row"])] = int(row["left"]), int(row["top"]), pixels.reshape(height, width)
     return masks
 
 
-def pixel_edges(box: np.ndarray[Any, Any], size: np.ndarray[Any, Any], *, whole: bool) -> tuple[int, int, int, int]:
-    """Edges on the pixel grid: rounded, or as the authors' public tool has them.
+def wrong_performance(table: dict[str, Any], settings: dict[str, Any]) -> Array:
+    """Which rows say another performance than their boxes give."""
+    box, other, found = table["box"], table["predicted"], ~np.isnan(table["predicted"][:, 0])
+    if settings["integer_boxes"]:
+        box, other = (
+            np.array([pixel_edges(edges, size, whole=True) if known else edges
+                      for edges, size, known in zip(both, table["size"], found, strict=True)], np.float64)
+            for both in (box, other)
+        )  # fmt: skip
+    sides = np.minimum(box[:, 2:], other[:, 2:]) - np.maximum(box[:, :2], other[:, :2])
+    both = np.prod(np.maximum(sides, 0), axis=1)
+    union = np.prod(box[:, 2:] - box[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - both
+    iou = np.where(found & (union > 0), both / np.where(union > 0, union, 1), 0.0)
+    right = {"iou": iou, "detected": iou >= 0.5, "score": np.where(found, table["score"], 0.0)}.get(settings["metric"])
+    if right is None:
+        return np.ones(len(iou), bool)
+    near: Array = np.abs(right - table["performance"]) <= CLOSE
+    # By the public tool, an object that an unlike class was assigned to has the performance 0.
+    return ~(near | (table["performance"] == 0)) if settings["integer_boxes"] else ~near
 
-    Args:
-        box: x0, y0, x1, y1.
-        size: width and height of the picture.
-        whole: as the public tool has them.
-    """
+
+def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int, int]:
+    """Edges on the pixel grid: rounded, or, where `whole`, as the authors' public tool has them."""
     if not whole:
         x0, y0, x1, y1 = (math.floor(value + 0.5) for value in box.tolist())
         return x0, y0, x1, y1
@@ -141,18 +203,9 @@ def pixel_edges(box: np.ndarray[Any, Any], size: np.ndarray[Any, Any], *, whole:
 
 
 def paint_contexts(
-    table: dict[str, Any], rows: np.ndarray[Any, Any], settings: dict[str, Any]
-) -> np.ndarray[Any, Any]:
-    """Paint the patches around some boxes.
-
-    Args:
-        table: all contexts, with "mask" of each.
-        rows: of the boxes in the middle.
-        settings: "parameters" of result.json.
-
-    Returns:
-        float32 (N, planes x h x w), 0 or 1.
-    """
+    table: dict[str, Any], rows: Array, settings: dict[str, Any]
+) -> Array:
+    """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
     planes = np.zeros((len(rows), len(classes), height, width), np.float32)
@@ -189,374 +242,425 @@ def paint_contexts(
     return planes.reshape(len(rows), -1)
 
 
-def similar_contexts(patches: np.ndarray[Any, Any], settings: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
-    """Which contexts are alike; counts in float32 are exact up to 2^24 pixels.
-
-    Args:
-        patches: as `paint_contexts` makes them.
-        settings: "parameters" of result.json.
-
-    Returns:
-        For each context the numbers of those that are like it.
-    """
-    theta, area, found = settings["theta"], patches.sum(1, dtype=np.float64), []
+def similar_contexts(patches: Array, thetas: list[float], *, strict: bool) -> list[list[Array]]:
+    """At each threshold, for each context the numbers of those like it; float32 counts are exact up to 2^24 pixels."""
+    area = patches.sum(1, dtype=np.float64)
+    found: list[list[Array]] = [[] for _ in thetas]
     for begin in range(0, len(patches), BLOCK):
         both = (patches[begin : begin + BLOCK] @ patches.T).astype(np.float64)
         union = area[begin : begin + BLOCK, None] + area - both
-        # Two empty patches have a similarity of 0.
-        count, least = np.where(union > 0, both, 0), np.where(union > 0, theta * union, theta)
-        found += [np.flatnonzero(row) for row in (count > least if settings["strict"] else count >= least)]
+        for theta, alike in zip(thetas, found, strict=True):
+            # Two empty patches have a similarity of 0.
+            count, least = np.where(union > 0, both, 0), np.where(union > 0, theta * union, theta)
+            alike += [np.flatnonzero(row) for row in (count > least if strict else count >= least)]
     return found
 
 
-def assumed_contexts(shown: list[tuple[int, int, int]]) -> float:
-    """How many contexts are assumed in the odds: those of a beta-binomial distribution of A's shares.
+def normal_numbers(table: dict[str, Any], draws: int, seed: int) -> Array:
+    """float32 (N, draws), for every context the normal number of its unit, and of its block where it has one."""
+    units, blocks = int(table["unit"].max()) + 1, int(table["block"].max()) + 1
+    bounded(draws * max(len(table["unit"]), units + blocks), "normal numbers")
+    of_unit, of_block = (
+        np.random.default_rng([seed, part]).standard_normal((draws, size), np.float32).T
+        for part, size in enumerate((units, blocks))
+    )
+    cells: Array = of_unit[table["unit"]]
+    if blocks:
+        held = table["block"] >= 0
+        cells[held] += of_block[table["block"][held]]
+    return cells
+
+
+def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: Array, normals: Array,
+                  least: int) -> dict[str, Any]:  # fmt: skip
+    """Algorithm 1 for one class, and what the draws make of it.
 
     Args:
-        shown: of each context, the units of A that show the like, all units that do, and the like contexts.
-    """
-    of_a, units, contexts = (np.array(column, np.float64) for column in zip(*shown, strict=True))
-    share = of_a.sum() / units.sum()
-    lottery, pairs = share * (1 - share), float((units * units - units).sum())
-    if not lottery * pairs > 0:
-        return math.inf
-    scatter = float(((of_a - share * units) ** 2).sum() - lottery * units.sum()) / (lottery * pairs)
-    return max(1 / scatter - 1, 0.0) * float(contexts.sum() / units.sum()) if scatter > 0 else math.inf
-
-
-def add_odds(
-    alike: list[np.ndarray[Any, Any]], unit: np.ndarray[Any, Any], units_a: int, odds: np.ndarray[Any, Any]
-) -> None:
-    """Add to the units what the contexts of a class say of A's share of the contexts like theirs.
-
-    Args:
+        table: all contexts.
+        rows: of the class, A's first.
         alike: of each context of the class those that are like it.
-        unit: of each context, those of B behind those of A.
-        units_a: of A, of all classes.
-        odds: (2, units), the sum of log odds and how many were summed; is changed.
-    """
-    share = float((unit < units_a).mean())
-    if not 0 < share < 1:
-        return
-    held = [np.unique(unit[near]) for near in alike]
-    shown = [(int((each < units_a).sum()), len(each), len(near)) for each, near in zip(held, alike, strict=True)]
-    assumed = min(max(assumed_contexts(shown), PRIORS[0]), PRIORS[-1])
-    upper = next(k for k in range(1, len(PRIORS)) if assumed <= PRIORS[k])
-    low, high = PRIORS[upper - 1 : upper + 1]
-    part = math.log(assumed / low) / math.log(high / low)
-    for context, near in enumerate(alike):
-        others = unit[near][unit[near] != unit[context]]
-        of_a = int((others < units_a).sum())
-        of_b = len(others) - of_a
-        ratios = [(of_a + prior * share) / (of_b + prior * (1 - share)) for prior in (low, high)]
-        log_odds = (1 - part) * math.log(ratios[0]) + part * math.log(ratios[1])
-        odds[:, unit[context]] += log_odds - math.log(share / (1 - share)), 1
-
-
-def expected_w1(size_a: Any, size_b: Any) -> Any:
-    """How large W1 of two samples of one distribution is for their sizes.
-
-    Args:
-        size_a, size_b: above 0.
-    """
-    less = np.minimum(size_a, size_b)
-    ratio = less / np.maximum(size_a, size_b)
-    few = (0.064 - 0.5 * ratio / (1 + 0.6 * ratio)) / less**0.75
-    return 0.3133 * np.sqrt(1 / size_a + 1 / size_b) * (1 + few)
-
-
-def deal_units(
-    settings: dict[str, Any], units: tuple[int, int], permutations: int, odds: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
-    """Deal the units: by column, first as they are, then `permutations` times by chance.
-
-    Args:
-        settings: "parameters" of result.json.
-        units: of A and of B.
-        permutations: how often.
-        odds: of the units, from `add_odds`.
+        same: of each, the first one whose patch is the same.
+        normals: as `normal_numbers` makes them, of these rows.
+        least: samples of each side that a context needs to be compared.
 
     Returns:
-        float64 (units of A and B, 1 + permutations): keys whose smallest are dealt to A, or of pairs 0 for A, 1 for B.
+        "w1", "difference" and "batch" (2,) of the compared contexts of A; "overlap" of all; of each distinct compared
+        context "own", how many it stands for, "adjusted" W1, and "noise" and "square", the means of W* and its square
+        with the noise within the sets; of each draw sums over contexts, "chance", "around", "around_square", "extreme".
     """
-    random, count = np.random.default_rng([settings["seed"], 0]), sum(units)
-    preferred = odds[0] / np.maximum(odds[1], 1)
-    columns = [np.repeat([0, 1], units) if settings["paired"] else np.arange(count)]
-    for _ in range(permutations):
-        if settings["paired"]:
-            swapped = random.integers(0, 2, units[0])
-            columns.append(np.concatenate([swapped, 1 - swapped]))
-        else:
-            columns.append(random.logistic(size=count) - preferred)
-    return np.stack(columns, axis=1)
-
-
-def draw_units(settings: dict[str, Any], units: tuple[int, int], draws: int) -> np.ndarray[Any, Any]:
-    """Draw the units with replacement, within each set; of pairs, both sides together.
-
-    Args:
-        settings: "parameters" of result.json.
-        units: of A and of B.
-        draws: how often.
-
-    Returns:
-        int64 (units of A and B, draws): how often each unit was drawn.
-    """
-    random, columns = np.random.default_rng([settings["seed"], 1]), []
-    for _ in range(draws):
-        times = []
-        for side in range(1 if settings["paired"] else 2):
-            drawn = random.integers(0, units[side], units[side]) if units[side] else np.zeros(0, np.int64)
-            times.append(np.minimum(np.bincount(drawn, minlength=units[side]), 255))
-        columns.append(np.concatenate([times[0], times[-1]]))
-    return np.stack(columns, axis=1) if columns else np.zeros((sum(units), 0), np.int64)
-
-
-def labels_of_class(order: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], units_a: int, *, paired: bool) -> Any:
-    """Which contexts of a class count for A: of the units that hold the class, A keeps as many as it has.
-
-    Args:
-        order: as `deal_units` makes it.
-        unit: of each context, those of B behind those of A.
-        units_a: of A, of all classes.
-        paired: units are swapped within pairs.
-
-    Returns:
-        bool (contexts, 1 + permutations).
-    """
-    if paired:
-        return order[unit] == 0
-    held, back = np.unique(unit, return_inverse=True)
-    first = int((held < units_a).sum())
-    if not 0 < first < len(held):
-        return np.repeat((held < units_a)[back.reshape(-1), None], order.shape[1], axis=1)
-    return (order[held] <= np.sort(order[held], axis=0)[first - 1])[back.reshape(-1)]
-
-
-def compare_class(
-    performance: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], alike: list[np.ndarray[Any, Any]],
-    order: np.ndarray[Any, Any], times: np.ndarray[Any, Any], units_a: int, settings: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Algorithm 1 for one class, as it is, for every deal, and for every draw.
-
-    Args:
-        performance: of the contexts of the class, those of A first.
-        unit: of each context, those of B behind those of A.
-        alike: of each context those that are like it.
-        order: as `deal_units` makes it.
-        times: as `draw_units` makes it.
-        units_a: of A.
-        settings: "parameters" of result.json.
-
-    Returns:
-        "w1": of the compared contexts; "dealt": mean W1 of each deal; "overlap": bool, of the contexts; "drawn": (2,
-        draws), the sum of W1 over the contexts that a draw compares, and their number.
-    """
-    drawn = np.zeros((2, times.shape[1]))
-    label = labels_of_class(order, unit, units_a, paired=settings["paired"])
-    total, count = np.zeros(label.shape[1]), np.zeros(label.shape[1])
-    w1, overlap, least = [], np.zeros(len(unit), bool), settings["min_batch_size"]
-    for context, found_near in enumerate(alike):
-        near = found_near[np.argsort(performance[found_near], kind="stable")]
-        if unit[context] < units_a:
-            own, gaps = times[unit[context]], np.diff(performance[near])
-            from_a = unit[near] < units_a
-            drawn += own * drawn_w1(times[unit[near]], from_a, gaps, least)
-        for_a = label[near]
-        size_a = for_a.sum(0)
-        size_b = len(near) - size_a
-        counts = (size_a >= least) & (size_b >= least)
-        if not (unit[context] < units_a and counts[0]):
+    performance, of_a, expected = (table[name][rows] for name in ("performance", "of_a", "expected"))
+    unit, block = table["unit"][rows], table["block"][rows]
+    block = np.where(block < 0, block.max() + 1 + unit, block)
+    draws, w1, difference, batch, overlap = normals.shape[1], [], [], [], np.zeros(len(rows), bool)
+    sums = {name: np.zeros(draws) for name in ("chance", "around", "around_square", "extreme")}
+    own, adjusted, noise, square = [], [], [], []
+    for first in np.unique(same[of_a]):
+        twins, near = np.flatnonzero(of_a & (same == first)), alike[first]
+        sides = near[of_a[near]], near[~of_a[near]]
+        if min(map(len, sides)) < max(least, 1):
             continue
-        share_a = np.cumsum(for_a, axis=0) / np.maximum(size_a, 1)
-        share_b = np.cumsum(~for_a, axis=0) / np.maximum(size_b, 1)
-        found = (np.abs(share_a - share_b)[:-1] * np.diff(performance[near])[:, None]).sum(0)
-        w1.append(float(found[0]))
         overlap[near] = True
-        scaled = np.full(len(counts), np.nan)
-        size = expected_w1(size_a[counts], size_b[counts])
-        scaled[counts] = found[counts] * size[0] / size
-        scaled = lent_w1(scaled)
-        total += np.nan_to_num(scaled)
-        count += ~np.isnan(scaled)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return {"w1": w1, "dealt": total / count, "overlap": overlap, "drawn": drawn}
+        value, weight = performance[near], np.where(of_a[near], 1 / len(sides[0]), -1 / len(sides[1]))
+        w1 += [area_between(value, weight)] * len(twins)
+        means = [performance[side].mean() for side in sides]
+        difference += [means[0] - means[1]] * len(twins)
+        batch += [[len(side) for side in sides]] * len(twins)
+        if not draws:
+            continue
+        if not np.isnan(expected[0, 0]):
+            value, weight = adjust(value, of_a[near], expected[near], expected[twins].mean(0))
+        counts = [min(len(np.unique(unit[side])), len(np.unique(block[side]))) for side in sides]
+        found = draw_context(value, weight, normals[near], counts, len(sides[0]) / len(near))
+        own.append(len(twins))
+        adjusted.append(area_between(value, weight))
+        noise.append(found["more"] * float(found["within"].mean()))
+        square.append(found["more"] * float((found["within"] ** 2).mean()))
+        sums["chance"] += len(twins) * found["chance"]
+        sums["around"] += len(twins) * found["around"]
+        sums["around_square"] += len(twins) * found["around"] ** 2
+        sums["extreme"] += len(twins) * found["extreme"]
+    arrays = {"own": own, "adjusted": adjusted, "noise": noise, "square": square, "w1": w1, "difference": difference}
+    return {**{name: np.array(each, np.float64) for name, each in arrays.items()}, **sums,
+            "batch": np.array(batch, np.float64).reshape(-1, 2), "overlap": overlap}  # fmt: skip
 
 
-def drawn_w1(
-    times: np.ndarray[Any, Any], of_a: np.ndarray[Any, Any], gaps: np.ndarray[Any, Any], least: int
-) -> np.ndarray[Any, Any]:
-    """W1 of a context in each draw.
+def area_between(value: Array, weight: Array) -> float:
+    """W1: the integral of |D|, D(v) the sum of the signed weights of values up to v."""
+    order = np.argsort(value, kind="stable")
+    return float(np.abs(np.cumsum(weight[order])[:-1]) @ np.diff(value[order]))
+
+
+def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Array, Array]:
+    """Performance as if all objects of a batch had the covariates of its context, and weights (method, section 9)."""
+    found = value > 0
+    moved = np.where(found, np.clip(value - expected[:, 0] + own[0], 0, 1), 0.0)
+    weight = np.where(found, own[1] / expected[:, 1], (1 - own[1]) / (1 - expected[:, 1]))
+    return moved, np.where(of_a, weight / weight[of_a].sum(), -weight / weight[~of_a].sum())
+
+
+def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Any]:
+    """W* of one context in every draw.
 
     Args:
-        times: (like contexts, draws), in order of performance: how often each was drawn.
-        of_a: (like contexts,), which of them are of A.
-        gaps: between the performance of each and the next.
-        least: the smallest number of contexts of a side that is compared.
+        value: of its batch.
+        weight: s_i, above 0 for samples of A.
+        normals: (batch, draws).
+        units: of A and of B in the batch.
+        part_a: A's share of the batch.
 
     Returns:
-        (2, draws): W1, and 1; both 0 where a side is too small.
+        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets, which lacks a little: it and its
+        square count "more" times; "around", the integral of
+        |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
-    size_a, size_b = times[of_a].sum(0), times[~of_a].sum(0)
-    share_a = np.cumsum(times * of_a[:, None], axis=0) / np.maximum(size_a, 1)
-    share_b = np.cumsum(times * ~of_a[:, None], axis=0) / np.maximum(size_b, 1)
-    counts = (size_a >= least) & (size_b >= least)
-    return np.stack([(np.abs(share_a - share_b)[:-1] * gaps[:, None]).sum(0) * counts, counts])
+    order = np.argsort(value, kind="stable")
+    value, weight, normals = value[order], weight[order], normals[order]
+    step = np.diff(value)
+    steps = np.flatnonzero(step > 0)
+    parts = np.maximum(weight, 0), np.maximum(-weight, 0)
+    share = [np.cumsum(part)[steps][:, None] for part in parts]
+    pooled = part_a * share[0] + (1 - part_a) * share[1]
+    # A side of one unit has no noise within: it takes the pooled distribution.
+    grown = [math.sqrt(k / (k - 1)) if k > 1 else 1.0 for k in units]
+    within_of = [each if k > 1 else pooled for each, k in zip(share, units, strict=True)]
+    lacking = (units[0] ** -3 + units[1] ** -3) / (1 / units[0] + 1 / units[1]) ** 2
+    more, more_chance = 1 + 1.25 * lacking, 1 + max(0.0, lacking - 1 / sum(units))
+    out: dict[str, list[Array]] = {name: [] for name in ("chance", "within", "around", "extreme")}
+    lanes = max(1, LANE // len(value))
+    for begin in range(0, normals.shape[1], lanes):
+        some = normals[:, begin : begin + lanes].astype(np.float64)
+        so_far = [np.cumsum(part[:, None] * some, axis=0) * sign for part, sign in zip(parts, (1, -1), strict=True)]
+        total = [each[-1] for each in so_far]
+        so_far = [each[steps] for each in so_far]
+        chance = so_far[0] + so_far[1] - pooled * (total[0] + total[1])
+        inside = sum(k * (each - f * whole) for k, each, f, whole in zip(grown, so_far, within_of, total, strict=True))
+        out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
+        out["within"].append(step[steps] @ np.abs(inside))
+        out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
+        out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
+    return {"more": more, **{name: np.concatenate(each) for name, each in out.items()}}
 
 
-def lent_w1(w1: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """W1 of a context in each deal; one that cannot compare it borrows from the next one of its group that can.
-
-    Args:
-        w1: of the truth and of each deal, NaN where one side is empty.
-    """
-    whole = w1.copy()
-    for begin in range(1, len(w1), GROUP):
-        group = w1[begin : begin + GROUP]
-        there = np.flatnonzero(~np.isnan(group))
-        if len(there):
-            whole[begin : begin + GROUP] = group[there[np.searchsorted(there, np.arange(len(group))) % len(there)]]
-    return whole
+def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What the draws say of several classes: means over all their contexts, with "weight" of each distinct one."""
+    kept = [part for part in parts if len(part["own"])]
+    total = sum(float(part["own"].sum()) for part in kept)
+    if not total:
+        return None
+    found = {name: np.concatenate([part[name] for part in kept]) for name in ("adjusted", "noise", "square")}
+    found |= {name: sum(part[name] for part in kept) / total
+              for name in ("chance", "around", "around_square", "extreme")}  # fmt: skip
+    found["weight"] = np.concatenate([part["own"] for part in kept]) / total
+    return {**found, "mean": float(found["weight"] @ found["adjusted"])}
 
 
-def certainty(
-    mean_w1: float, dealt: np.ndarray[Any, Any], drawn: np.ndarray[Any, Any], tested: int
-) -> dict[str, float | None]:
-    """Floor, p and interval; deals in which nothing was compared count against a difference.
-
-    Args:
-        mean_w1: of the sets as they are.
-        dealt: mean W1 as it is, then of each deal; NaN where nothing was compared.
-        drawn: (2, draws), sum of W1 in each draw, and how many contexts were compared.
-        tested: classes among which this one is; 1 for all together.
-    """
-    tries = dealt[1:]
-    defined = tries[~np.isnan(tries)]
-    if not len(tries):
-        return {}
-    larger = int((defined >= dealt[0] * (1 - 1e-12)).sum()) + len(tries) - len(defined)
-    p_value: dict[str, float | None] = {"p_value": (1 + larger) / (1 + len(tries))}
-    if not len(defined):
-        return p_value
-    floor = float(defined.mean())
-    quantile = float(np.quantile(defined, 0.95))
-    found = {**p_value, "noise": floor, "noise_q95": quantile, "gap": mean_w1 - floor}
-    means = drawn[0][drawn[1] > 0] / drawn[1][drawn[1] > 0]
-    if not len(means):
-        return found
-    spread = float(np.abs(np.quantile(means, [0.025, 0.975]) - means.mean()).max())
-    needed = float(np.quantile(defined, 1 - SIGNIFICANCE / tested)) + POWER * float(means.std())
-    return {
-        **found,
-        "gap_low": mean_w1 - floor - spread,
-        "gap_high": largest_gap(mean_w1 + spread, floor),
-        "detectable_gap": largest_gap(needed, floor),
-    }
+def above_noise(gap: float, noise: Array, weight: Array) -> float:
+    """How much mean W1 is above the noise where every context has this gap: S h(g / S) - N with S = N / h(0)."""
+    spread = noise / AT_ZERO
+    x = gap / np.maximum(spread, 1e-300)
+    erf = np.array([math.erf(each) for each in (x / math.sqrt(2)).tolist()])
+    folded = spread * (AT_ZERO * np.exp(-x * x / 2) + x * erf)
+    return float(weight @ (np.where(spread > 0, folded, gap) - noise))
 
 
-def largest_gap(w1: float, floor: float) -> float:
-    """The largest gap that chance can hide in W1: with a spread s, W1 of a gap g is s E|N(g / s, 1)| at least.
-
-    Args:
-        w1: as it is expected.
-        floor: W1 without a gap, s E|N(0, 1)|.
-    """
-    if w1 <= floor or floor == 0:
-        return 0.0 if w1 <= floor else w1
-    spread = floor / math.sqrt(2 / math.pi)
-    low, high = 0.0, w1 / spread
-    while high - low > 1e-9 * high:
-        x = (low + high) / 2
-        folded = math.sqrt(2 / math.pi) * math.exp(-x * x / 2) + x * math.erf(x / math.sqrt(2))
-        low, high = (x, high) if folded < w1 / spread else (low, x)
-    return spread * high
+def estimate_gap(boot: dict[str, Any]) -> tuple[float, float, float]:
+    """The gap from two moments: its mean, the share of the contexts that have it, and its size there."""
+    noise, weight = boot["noise"], boot["weight"]
+    above = float(weight @ (boot["adjusted"] - noise))
+    above_square = float(weight @ (boot["adjusted"] ** 2 - boot["square"]))
+    if not above_square > 0:
+        return 0.0, 0.0, 0.0
+    low, high = min(math.sqrt(above_square), 1.0), 1.0
+    for _ in range(60):
+        size = (low + high) / 2
+        too_large = above * size * size > above_square * above_noise(size, noise, weight)
+        low, high = (low, size) if too_large else (size, high)
+    return above_square / high, min(1.0, above_square / high**2), high
 
 
-def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Compute the numbers of a result again.
-
-    Args:
-        folder: with result.json and contexts.csv.
-
-    Returns:
-        result.json, and by class id, and "overall", the numbers.
-    """
-    said = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    settings, table = said["parameters"], read_contexts(folder / "contexts.csv")
-    table["mask"] = read_masks(folder / "masks.csv", len(table["of_a"]))
-    units = (said["inputs"]["a"]["units"], said["inputs"]["b"]["units"])
-    unit = table["unit"] + np.where(table["of_a"], 0, units[0])
-    rows_of = {k: np.flatnonzero(table["class_id"] == k) for k in np.unique(table["class_id"]).tolist()}
-    alike = {k: similar_contexts(paint_contexts(table, rows, settings), settings) for k, rows in rows_of.items()}
-    odds = np.zeros((2, sum(units)))
-    for class_id, rows in rows_of.items():
-        add_odds(alike[class_id], unit[rows], units[0], odds)
-    order = deal_units(settings, units, said["overall"]["permutations"], odds)
-    times = draw_units(settings, units, said["overall"]["bootstrap"])
-    tested = classes_tested(said)
-    classes: dict[str, dict[str, Any]] = {}
-    every_w1: list[float] = []
-    in_overlap: dict[bool, list[Any]] = {True: [], False: []}
-    weight, weighted = (np.zeros(order.shape[1]) for _ in range(2))
-    drawn = np.zeros((2, times.shape[1]))
-    for class_id, rows in rows_of.items():
-        found = compare_class(
-            table["performance"][rows], unit[rows], alike[class_id], order, times, units[0], settings
-        )
-        of_a, overlap, w1 = table["of_a"][rows], found["overlap"], found["w1"]
-        classes[str(class_id)] = numbers_of(w1, overlap[of_a], overlap[~of_a], found, tested)
-        every_w1 += w1
-        in_overlap[True].append(overlap[of_a])
-        in_overlap[False].append(overlap[~of_a])
-        # Together, each class weighs in every deal what it weighs in the truth.
-        defined = ~np.isnan(found["dealt"])
-        weight = weight + len(w1) * defined
-        drawn += found["drawn"]
-        weighted = weighted + len(w1) * np.where(defined, found["dealt"], 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        dealt = weighted / weight
-    both = [np.concatenate(in_overlap[side]) for side in (True, False)]
-    classes["overall"] = numbers_of(every_w1, both[0], both[1], {"dealt": dealt, "drawn": drawn}, 1)
-    return said, classes
+def gap_spread(boot: dict[str, Any]) -> float:
+    """Spread of the gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
+    noise, weight = boot["noise"] * math.sqrt(2), boot["weight"]
+    sizes = np.geomspace(1e-4, 1.0, 200)
+    ratio = np.minimum.accumulate(np.array([above_noise(g, noise, weight) for g in sizes.tolist()]) / sizes**2)
+    above = boot["around"] - math.sqrt(2) * float(weight @ boot["noise"])
+    square = boot["around_square"] - 2 * float(weight @ boot["square"])
+    positive = np.maximum(square, 1e-300)
+    size = np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), np.sqrt(positive)), 0, 1)
+    return float(np.where(square > 0, square / size, 0.0).std())
 
 
-def classes_tested(said: dict[str, Any]) -> int:
-    """How many classes count as tested, at least 1: those that were compared and hold enough for a small p.
+def gap_behind(w1: float, boot: dict[str, Any]) -> float:
+    """The gap, the same in all contexts, from which this mean W1 is expected."""
+    chance, low, high = float(boot["weight"] @ boot["noise"]), 0.0, w1
+    if w1 <= chance:
+        return 0.0
+    for _ in range(60):
+        size = (low + high) / 2
+        low, high = (size, high) if chance + above_noise(size, boot["noise"], boot["weight"]) < w1 else (low, size)
+    return high
 
-    Args:
-        said: result.json.
-    """
-    reasons = ("", "few_permutations")
-    return max(1, sum(bool(each["compared"]) and each["verdict_reason"] in reasons
-                      for each in said["by_class"].values()))  # fmt: skip
+
+def student(freedom: int) -> float:
+    """The 0.975 quantile of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4), by bisection."""
+    even = freedom % 2 == 0
+    k = np.arange(1, (freedom - 2) // 2 + 1) if even else np.arange(1, (freedom - 3) // 2 + 1)
+    factors = (2 * k - 1) / (2 * k) if even else 2 * k / (2 * k + 1)
+    low, high = 1.0, 100.0
+    for _ in range(80):
+        t = (low + high) / 2
+        angle = math.atan(t / math.sqrt(freedom))
+        series = 1 + float(np.cumprod(factors * math.cos(angle) ** 2).sum())
+        held = math.sin(angle) * series if even else angle + (freedom > 1) * math.sin(angle) * math.cos(angle) * series
+        low, high = (t, high) if (held if even else 2 / math.pi * held) < 0.95 else (low, t)
+    return high
 
 
-def numbers_of(
-    w1: list[float], overlap_a: Any, overlap_b: Any, tries: dict[str, Any], tested: int
-) -> dict[str, Any]:
-    """The numbers of one class, or of all together, by their names in result.json.
+def step_down(boots: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Correct p for the number of classes by the largest studentized W1 of the draws (Romano and Wolf 2005)."""
+    statistic, drawn = {}, {}
+    for key, boot in boots.items():
+        scale = float(boot["chance"].std()) or 1.0
+        statistic[key] = (boot["mean"] - boot["chance"].mean()) / scale
+        drawn[key] = (boot["chance"] - boot["chance"].mean()) / scale
+    order, out, least = sorted(statistic, key=lambda key: -statistic[key]), {}, 0.0
+    for place, key in enumerate(order):
+        largest = np.max([drawn[other] for other in order[place:]], axis=0)
+        slack = 1e-9 * max(1.0, abs(statistic[key]))
+        least = max(least, float((1 + (largest >= statistic[key] - slack).sum()) / (1 + len(largest))))
+        out[key] = least
+    return out
 
-    Args:
-        w1: of the compared contexts.
-        overlap_a, overlap_b: bool, of all contexts of each set.
-        tries: "dealt" and "drawn", see `certainty`.
-        tested: classes among which this one is; 1 for all together.
-    """
-    numbers: dict[str, Any] = {
-        "n_a": len(overlap_a), "n_b": len(overlap_b), "compared": len(w1),
-        "mean_w1": float(np.mean(w1)) if w1 else None,
-        "overlap_a": float(overlap_a.mean()) if len(overlap_a) else None,
-        "overlap_b": float(overlap_b.mean()) if len(overlap_b) else None,
+
+def p_of(observed: float, chance: Array) -> float:
+    """(1 + draws at least as large) / (1 + draws)."""
+    return float((1 + (chance >= observed * (1 - 1e-9)).sum()) / (1 + len(chance)))
+
+
+def numbers_of(table: dict[str, Any], parts: list[tuple[Array, dict[str, Any]]]) -> dict[str, Any]:
+    """What Algorithm 1 gives for one class, or for several together: `parts` are rows and what was found."""
+    w1, difference, batch = (np.concatenate([found[name] for _, found in parts])
+                             for name in ("w1", "difference", "batch"))  # fmt: skip
+    rows = np.concatenate([rows for rows, _ in parts])
+    overlap, of_a = np.concatenate([found["overlap"] for _, found in parts]), table["of_a"][rows]
+    shared = [rows for rows, _ in parts if 0 < table["of_a"][rows].sum() < len(rows)] or [rows for rows, _ in parts]
+    in_both = np.concatenate(shared)
+    means = {side: mean(table["performance"][in_both[table["of_a"][in_both] == (side == "a")]]) for side in "ab"}
+    out: dict[str, Any] = {
+        "compared": len(w1), "mean_w1": mean(w1), "mean_abs_mean_diff": mean(np.abs(difference)),
+        "relative_w1": float(w1.mean()) / means["a"] if len(w1) and means["a"] else None,
+        "median_w1": float(np.median(w1)) if len(w1) else None, "max_w1": float(w1.max()) if len(w1) else None,
+        "weighted_w1": float(w1 @ batch[:, 0] / batch[:, 0].sum()) if len(w1) else None,
+        "w1_quantiles": {str(q): float(np.quantile(w1, q)) if len(w1) else None for q in (0.05, 0.25, 0.5, 0.75, 0.95)},
     }  # fmt: skip
-    return {**numbers, **(certainty(numbers["mean_w1"], tries["dealt"], tries["drawn"], tested) if w1 else {})}
+    for number, side in enumerate("ab"):
+        inside = overlap[of_a == (side == "a")]
+        outside = table["performance"][rows[(of_a == (side == "a")) & ~overlap]]
+        out |= {
+            f"n_{side}": len(inside), f"overlap_{side}": mean(inside), f"n_overlap_{side}": int(inside.sum()),
+            f"mean_batch_{side}": mean(batch[:, number]), f"mean_performance_{side}": means[side],
+            f"mean_performance_outside_{side}": mean(outside),
+            f"std_performance_outside_{side}": float(outside.std()) if len(outside) else None,
+        }  # fmt: skip
+    return out
+
+
+def mean(values: Array) -> float | None:
+    """Of nothing there is none."""
+    return float(values.mean()) if len(values) else None
+
+
+def unit_counts(table: dict[str, Any], rows: Array) -> list[int]:
+    """Sampling units of A and of B that hold some contexts; blocks of time where these are fewer."""
+    counts = []
+    for of_a in (True, False):
+        held = rows[table["of_a"][rows] == of_a]
+        unit, block = np.unique(table["unit"][held]), np.unique(table["block"][held])
+        counts.append(len(block) if len(block) and block[0] >= 0 and len(block) < len(unit) else len(unit))
+    return counts
+
+
+def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]], said: dict[str, Any],
+          margin: float) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """Numbers and verdicts of each class and of all together, at one threshold."""
+    compared = [key for key, (_, each) in found.items() if len(each["w1"])]
+    rows = {key: each for key, (each, _) in found.items()}
+    rows["overall"] = np.concatenate([rows[key] for key in compared] or [np.zeros(0, np.int64)])
+    boots = {key: together([each]) for key, (_, each) in found.items()}
+    boots["overall"] = together([each for _, each in found.values()])
+    numbers = {key: numbers_of(table, [each]) for key, each in found.items()}
+    numbers["overall"] = numbers_of(table, list(found.values()))
+    reasons = {key: reason(table, rows[key], boots[key], said["overall" if key == "overall" else "by_class"], key)
+               for key in numbers}  # fmt: skip
+    tested = {key: boot for key, boot in boots.items() if boot is not None and not reasons[key] and key != "overall"}
+    corrected = step_down(tested)
+    all_together = boots["overall"]
+    least = 0.0 if all_together is None else p_of(all_together["mean"], all_together["chance"])
+    for key, boot in boots.items():
+        entry = numbers[key]
+        entry |= {"verdict": "not_tested" if entry["compared"] else "no_overlap", "verdict_reason": "", "draws": 0,
+                  "units_a": 0, "units_b": 0}  # fmt: skip
+        if boot is None:
+            continue
+        units = unit_counts(table, rows[key])
+        gap, share, size = estimate_gap(boot)
+        error = gap_spread(boot) * student(max(1, min(units) - 1))
+        needed = float(np.quantile(boot["chance"], 1 - SIGNIFICANCE / (1 if key == "overall" else max(1, len(tested)))))
+        low, high = max(0.0, gap - error), min(1.0, gap + error)
+        adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
+        entry |= {
+            "adjusted_w1": boot["mean"] if adjusted else None, "noise": float(boot["weight"] @ boot["noise"]),
+            "noise_q95": float(np.quantile(boot["chance"], 1 - SIGNIFICANCE)), "gap": gap, "gap_low": low,
+            "gap_high": high, "gap_share": share, "gap_size": size,
+            "p_value": p_of(boot["mean"], boot["chance"]), "draws": len(boot["chance"]), "drawn_share": 1.0,
+            "units_a": units[0], "units_b": units[1], "margin": margin,
+        }  # fmt: skip
+        if reasons[key]:
+            entry |= {"verdict": "too_few", "verdict_reason": reasons[key], "p_adjusted": None, "detectable_gap": None}
+            continue
+        p = least if key == "overall" else max(corrected[key], least)
+        calm = high < margin
+        verdict = ("predicts" if calm else "cannot_tell") if p > SIGNIFICANCE else (
+            "small_gap" if calm else "large_gap" if low >= margin else "gap")  # fmt: skip
+        shown = gap_behind(needed + POWER * float(boot["around"].std()), boot)
+        entry |= {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
+    return numbers
+
+
+def reason(table: dict[str, Any], rows: Array, boot: dict[str, Any] | None, said: dict[str, Any], key: str) -> str:
+    """Why there is too little to tell; empty where there is not."""
+    entry = said if key == "overall" else said.get(key, {})
+    # Whether a class is predicted away from every object, the table does not show.
+    if entry.get("verdict_reason") == "never_predicted" and np.isnan(table["predicted"][rows]).all():
+        return "never_predicted"
+    if min(unit_counts(table, rows)) < FEWEST_UNITS:
+        return "few_units"
+    if boot is None:
+        return ""
+    if 1 / (1 + len(boot["chance"])) > SIGNIFICANCE:
+        return "few_draws"
+    return "uneven_units" if p_of(1.0, boot["extreme"]) > SIGNIFICANCE else ""
+
+
+def recompute(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
+    """Result.json, the numbers of each class id and of "overall", and how many performances are not those of boxes."""
+    said = read_json(folder / "result.json")
+    settings, draws = said["parameters"], said["overall"]["draws"]
+    height, width = settings["patch"]
+    bounded(draws, "draws")
+    bounded(height * width, "pixels")
+    if draws < 1 or settings["draws"] != draws:
+        raise RefusedError(f"draws are {draws}, where {settings['draws']} are said: nothing was tested")
+    table = read_contexts(folder / "contexts.csv")
+    margin, theta = float(settings["margin"]), float(settings["theta"])
+    planes = len(np.unique(table["class_id"])) if settings["class_aware"] else 1
+    bounded(np.bincount(np.unique(table["class_id"], return_inverse=True)[1]).max() * planes * height * width, "pixels")
+    around = [round(theta + step, 12) for step in (-0.1, 0, 0.1)] if settings["preset"] != "cpd" else [theta]
+    thetas = [each for each in around if each == theta or 0 < each < 1]
+    normals = normal_numbers(table, draws, int(settings["seed"]))
+    found: list[dict[str, tuple[Array, dict[str, Any]]]] = [{} for _ in thetas]
+    for class_id in np.unique(table["class_id"]).tolist():
+        rows = np.flatnonzero(table["class_id"] == class_id)
+        patches = paint_contexts(table, rows, settings)
+        digests = [hashlib.sha256(patch.astype(np.bool_).tobytes()).digest() for patch in patches]
+        first = {digest: place for place, digest in reversed(list(enumerate(digests)))}
+        same = np.array([first[digest] for digest in digests])
+        for each, alike in zip(found, similar_contexts(patches, thetas, strict=settings["strict"]), strict=True):
+            bounded(draws * sum(len(alike[k]) for k in np.unique(same)), "steps")
+            least = int(settings["min_batch_size"])
+            each[str(class_id)] = rows, compare_class(table, rows, alike, same, normals[rows], least)
+    judged = [judge(table, each, said, margin) for each in found]
+    own = thetas.index(theta)
+    beside = [judged[place] if 0 <= place < len(thetas) else None for place in (own - 1, own + 1)]
+    for key, entry in judged[own].items():
+        others = [None if each is None else each[key]["verdict"] for each in beside]
+        entry["verdict_below"], entry["verdict_above"] = others
+        if entry["verdict"] == "predicts" and {"gap", "large_gap"} & set(others):
+            entry["verdict"], entry["verdict_reason"] = "cannot_tell", "turns_with_theta"
+    for side, of_a in (("a", table["of_a"]), ("b", ~table["of_a"])):
+        given, units = said["inputs"][side], len(np.unique(table["unit"][of_a]))
+        if (given["objects"], given["units"]) != (int(of_a.sum()), units):
+            raise RefusedError(f"inputs, {side}: objects and units are {of_a.sum()} and {units}, not as it says")
+    wrong = wrong_performance(table, settings)
+    masked = settings["painted"] != "boxes" or settings["masks"] != "auto"
+    if wrong.any() and not masked:
+        row = int(np.argmax(wrong)) + 2
+        raise RefusedError(f"contexts.csv, line {row}: performance is not what the box of its prediction gives")
+    return said, judged[own], int(wrong.sum())
+
+
+def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
+    """A line for each entry of a result; what differs, a line each; performances that boxes do not give."""
+    try:
+        said, classes, unseen = recompute(folder)
+        lines, wrong = [], []
+        for key, found in classes.items():
+            entry = said["overall"] if key == "overall" else said["by_class"].get(key, {})
+            name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
+            fields = [*found, *(field for field in entry if field not in found and field not in NOT_COMPUTED)]
+            if entry.get("p_value") is None:
+                fields = [field for field in fields if field != "margin"]
+            differs = [field for field in fields if not agree(entry.get(field), found.get(field))]
+            wrong += [f"{name}: {field} is {found.get(field)}, not {entry.get(field)}" for field in differs]
+            main = ", ".join(f"{field} {number(found.get(field))}" for field in
+                             ("mean_w1", "noise", "gap", "gap_low", "gap_high", "p_value"))  # fmt: skip
+            what = "differs" if differs else "as the result says"
+            lines.append(f"{name}: {WORDS[found['verdict']]}: {main}: {what}")
+        more = [key for key, entry in said["by_class"].items() if key not in classes and entry["n_a"] + entry["n_b"]]
+        return lines, wrong + [f"class {key} is not in contexts.csv" for key in more], unseen
+    except (RefusedError, ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, OSError, RecursionError,
+            TypeError, ValueError, csv.Error) as error:  # fmt: skip
+        return [], [f"cannot be computed: {said_of(error)}"], 0
+
+
+def said_of(error: BaseException) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())[:300]
+    return text if isinstance(error, RefusedError) else f"{type(error).__name__} {text}"
 
 
 def holm(p_values: dict[str, float]) -> dict[str, float]:
-    """Correct p values for their number (Holm, Scand. J. Statist. 6, 1979).
-
-    Args:
-        p_values: of what was tested.
-    """
+    """Correct p values for their number (Holm, Scand. J. Statist. 6, 1979)."""
     largest, out = 0.0, {}
     for place, key in enumerate(sorted(p_values, key=lambda key: p_values[key])):
         largest = min(1.0, max(largest, (len(p_values) - place) * p_values[key]))
@@ -564,120 +668,161 @@ def holm(p_values: dict[str, float]) -> dict[str, float]:
     return out
 
 
-def add_verdicts(said: dict[str, Any], classes: dict[str, dict[str, Any]]) -> None:
-    """Add corrected p and verdicts to the numbers of a result, for what it calls tested; nothing else shows a gap.
+def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: int) -> dict[str, str]:
+    """What the page must say of a result, by the names of its places."""
+    texts: dict[str, str] = {}
+    overall = said["overall"]
+    for key, entry in {"overall": overall, **said["by_class"]}.items():
+        place, gap = f"{name}|{key}", "–"
+        if entry.get("gap") is not None:
+            gap = f"{short(entry['gap'])} ({short(entry['gap_low'])} to {short(entry['gap_high'])})"
+        texts |= {
+            f"{place}|verdict": WORDS[entry["verdict"]],
+            f"{place}|contexts": f"{entry['n_a']:,} / {entry['n_b']:,}",
+            f"{place}|compared": f"{entry['compared']:,}",
+            f"{place}|w1": short(entry["mean_w1"]),
+            f"{place}|noise": short(entry["noise"]),
+            f"{place}|gap": gap,
+            f"{place}|p": short(entry["p_value"]),
+            f"{place}|adjusted": short(entry["p_adjusted"]),
+            f"{place}|overlap": f"{short(entry['overlap_a'])} / {short(entry['overlap_b'])}",
+            f"{place}|outside": short(entry["mean_performance_outside_a"]),
+            f"{place}|detectable": short(entry["detectable_gap"]),
+        }
+    margin, why = said["parameters"]["margin"], overall["verdict_reason"].replace("_", " ")
+    texts[f"{name}|headline"] = f"{WORDS[overall['verdict']]}{f' ({why})' if why else ''}"
+    texts[f"{name}|sentence"] = (
+        f"{name}: of {overall['n_a']:,} objects of A, {overall['compared']:,} were compared, at a margin of {margin:g}."
+        f" The gap of performance is {texts[f'{name}|overall|gap']}, p {short(overall['p_value'])}."
+    )
+    texts[f"{name}|margin"] = f"{margin:g}"
+    texts[f"{name}|p_of_all"] = short(p_of_all)
+    texts[f"{name}|unseen"] = f"{unseen:,}"
+    return texts
 
-    Args:
-        said: result.json.
-        classes: as `recompute` finds them.
-    """
-    entries = {**said["by_class"], "overall": said["overall"]}
-    tested = [key for key, found in classes.items() if entries.get(key, {}).get("p_adjusted") is not None
-              and found.get("p_value") is not None]  # fmt: skip
-    for key, found in classes.items():
-        if key not in tested and entries.get(key, {}).get("detectable_gap") is None:
-            found.pop("detectable_gap", None)
-    least = classes["overall"].get("p_value") or 0.0
-    corrected = holm({key: classes[key]["p_value"] for key in tested if key != "overall"})
-    for key in tested:
-        p = classes[key]["p_adjusted"] = least if key == "overall" else max(corrected[key], least)
-        low, high, margin = (entries[key].get(name) for name in ("gap_low", "gap_high", "margin"))
-        if low is None or high is None:
-            continue
-        if p > SIGNIFICANCE:
-            classes[key]["verdict"] = "predicts" if high < margin else "cannot_tell"
-        elif high < margin:
-            classes[key]["verdict"] = "small_gap"
+
+def short(value: float | None) -> str:
+    """A number as the page has it."""
+    return "–" if value is None else f"{value:.1g}" if 0 < value < 0.001 else f"{value:.3f}"
+
+
+class PageReader(HTMLParser):
+    """The texts of a page's checked places, and all other text."""
+
+    def __init__(self) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        self.places: list[tuple[str, str]] = []
+        self.other, self._inside, self._tag = "", False, ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A checked place holds text alone."""
+        name = dict(attrs).get("data-check")
+        if name is not None:
+            self.places.append((name, ""))
+            self._inside, self._tag = True, tag
+
+    def handle_endtag(self, tag: str) -> None:
+        """The place ends."""
+        self._inside = self._inside and tag != self._tag
+
+    def handle_data(self, data: str) -> None:
+        """Text of a place, or other text."""
+        if self._inside:
+            self.places[-1] = (self.places[-1][0], self.places[-1][1] + data)
         else:
-            classes[key]["verdict"] = "large_gap" if low >= margin else "gap"
+            self.other += data
 
 
-def compare_numbers(folder: Path) -> tuple[list[str], list[str]]:
-    """Compare what a result says with what is computed here.
+def check_statements(folder: Path) -> list[str]:
+    """What dossier.json and the page say that the results do not; a line each."""
+    facts = read_json(folder / FACTS)
+    listed = {each["name"]: each for each in facts["results"]}
+    there = sorted(each.name for each in (folder / "results").iterdir()) if (folder / "results").is_dir() else []
+    if not there:
+        return ["there are no results: nothing was checked"]
+    problems = []
+    if there != sorted(listed) or len(there) != facts["count"] or len(there) != len(facts["results"]):
+        problems.append(f"{FACTS} names {facts['count']} results ({', '.join(sorted(listed))}), there are {len(there)}:"
+                        f" {', '.join(there)}")  # fmt: skip
+    if facts["seal"] != seal(folder):
+        problems.append(f"{FACTS}: the seal is not the digest of the results that are here")
+    results = {name: read_json(folder / "results" / name / "result.json") for name in there}
+    p_values = {name: each["overall"].get("p_adjusted") for name, each in results.items()}
+    corrected = holm({name: p for name, p in p_values.items() if p is not None})
+    texts = {"seal": seal(folder), "count": str(len(there))}
+    for name, said in results.items():
+        fact = listed.get(name, {})
+        stated = {"parameters": said["parameters"], "margin": said["parameters"]["margin"],
+                  "p_of_all_results": corrected.get(name),
+                  "verdicts": {k: e["verdict"] for k, e in {"overall": said["overall"], **said["by_class"]}.items()}
+                  }  # fmt: skip
+        problems += [f"{FACTS}: {field} of {name} is {value}, not {fact.get(field)}" for field, value in stated.items()
+                     if not agree(fact.get(field), value)]  # fmt: skip
+        margins = {entry["margin"] for entry in (said["overall"], *said["by_class"].values()) if entry["draws"]}
+        if margins - {said["parameters"]["margin"]}:
+            problems.append(f"{name}: margins are {sorted(margins)}, where {FACTS} states {fact.get('margin')}")
+        texts |= page_texts(name, said, corrected.get(name), int(fact.get("performance_not_of_boxes", 0)))
+    return problems + check_page((folder / PAGE).read_text(encoding="utf-8"), texts)
 
-    Args:
-        folder: with result.json and contexts.csv.
 
-    Returns:
-        A line for each class and for all together; what differs, a line each.
-    """
-    said, classes = recompute(folder)
-    add_verdicts(said, classes)
-    lines, wrong = [], []
-    for key, found in classes.items():
-        entry = said["overall"] if key == "overall" else said["by_class"].get(key, {})
-        name = "all classes" if key == "overall" else said["class_names"].get(key, f"class {key}")
-        differs = [field for field, value in found.items() if not agree(entry.get(field), value)]
-        wrong += [f"{name}: {field} is {found[field]}, not {entry.get(field)}" for field in differs]
-        main_ones = [field for field in MAIN if field in found]
-        shown = ", ".join(f"{field} {number(found[field])}" for field in main_ones)
-        lines.append(f"{name}: {shown}: {'differs' if differs else 'as the result says'}")
-    return lines, wrong
-
-
-def compare_all_results(folder: Path) -> list[str]:
-    """Compare p over all results of the dossier with what dossier.json says.
-
-    Args:
-        folder: of the dossier, whose results agree.
-
-    Returns:
-        What differs, a line each.
-    """
-    listed = json.loads((folder / "dossier.json").read_text(encoding="utf-8"))["results"]
-    tested = {}
-    for each in listed:
-        result = json.loads((folder / "results" / each["name"] / "result.json").read_text(encoding="utf-8"))
-        if result["overall"].get("p_adjusted") is not None:
-            tested[each["name"]] = result["overall"]["p_adjusted"]
-    right = holm(tested)
-    return [
-        f"dossier.json: p_of_all_results of {each['name']} is {right.get(each['name'])}, not {each['p_of_all_results']}"
-        for each in listed
-        if not agree(each["p_of_all_results"], right.get(each["name"]))
-    ]
+def check_page(text: str, right: dict[str, str]) -> list[str]:
+    """What the page says that is not right; a line each."""
+    reader = PageReader()
+    reader.feed(text)
+    said = dict(reader.places)
+    problems = [f"{PAGE}: {name} is {right.get(name)!r}, not {said.get(name)!r}" for name in sorted({*said} | {*right})
+                if said.get(name) != right.get(name)]  # fmt: skip
+    twice = len(reader.places) - len(said)
+    if twice:
+        problems.append(f"{PAGE}: {twice} places are there twice")
+    if words := re.findall(r"large gap|small gap|predicts within|cannot tell", reader.other, re.IGNORECASE):
+        problems.append(f"{PAGE}: a verdict stands where none is checked: {words[0]}")
+    return problems
 
 
 def agree(said: Any, found: Any) -> bool:
-    """Whether two numbers, or both missing, are the same but for rounding; words must be the same.
-
-    Args:
-        said: in result.json.
-        found: computed here.
-    """
-    if said is None or found is None or isinstance(said, str):
-        return bool(said == found)
-    return bool(abs(said - found) <= CLOSE * max(1.0, abs(said)))
+    """Whether two values are the same but for rounding."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        return said.keys() == found.keys() and all(agree(said[key], found[key]) for key in said)
+    if isinstance(said, (int, float)) and isinstance(found, (int, float)):
+        return bool(abs(said - found) <= CLOSE * max(1.0, abs(said)))
+    return bool(said == found)
 
 
 def number(value: float | None) -> str:
-    """A number for people.
-
-    Args:
-        value: the number, None where there is none.
-    """
+    """A number for people."""
     return "none" if value is None else f"{value:.6g}"
+
+
+def check_dossier(folder: Path) -> tuple[list[str], list[str]]:
+    """What was found, and what is wrong; a line each."""
+    problems = check_files(folder)
+    if problems:
+        return [], [*problems, "the files are not those of the dossier; nothing was computed"]
+    lines, wrong = [f"every file is the one that {MANIFEST} and {FACTS} name"], check_statements(folder)
+    facts = {each["name"]: each for each in read_json(folder / FACTS)["results"]}
+    for result in sorted((folder / "results").iterdir()) if (folder / "results").is_dir() else []:
+        found, differs, unseen = compare_numbers(result)
+        lines += [f"{result.name}, {line}" for line in found]
+        wrong += [f"{result.name}, {line}" for line in differs]
+        if unseen != facts.get(result.name, {}).get("performance_not_of_boxes", 0):
+            wrong.append(f"{result.name}: {unseen} performances are not those of boxes, more or less than {FACTS} says")
+        if unseen:
+            lines.append(f"NOT CHECKED: {result.name}: performance of {unseen} objects, which masks must give")
+    return lines + [f"NOT CHECKED: {line}" for line in UNCHECKED], wrong
 
 
 def main() -> int:
     """Check a dossier, and print what was found."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent).resolve()
-    problems = check_files(folder)
-    for line in problems:
-        print(f"WRONG: {line}")
-    if problems:
-        print("the files are not those of the dossier; nothing was computed")
-        return 1
-    print("every file is the one that manifest.sha256 names")
-    wrong = []
-    for result in sorted((folder / "results").iterdir()):
-        lines, differs = compare_numbers(result)
-        wrong += [f"{result.name}, {line}" for line in differs]
-        print("\n".join(f"{result.name}, {line}" for line in lines))
-    wrong += compare_all_results(folder)
-    for line in wrong:
-        print(f"WRONG: {line}")
-    print("everything agrees" if not wrong else f"{len(wrong)} numbers differ")
+    try:
+        lines, wrong = check_dossier(folder)
+    except (RefusedError, AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        lines, wrong = [], [f"the dossier cannot be read: {said_of(error)}"]
+    for line in [*lines, *(f"WRONG: {line}" for line in wrong)]:
+        print(line)
+    print("everything that is checked agrees" if not wrong else f"{len(wrong)} things are wrong")
     return 1 if wrong else 0
 
 

@@ -44,10 +44,10 @@ HEADINGS = (
     ),
     Heading(
         "Verification of code and of calculation",
-        "An independent computation of W1, overlap, floor, p, Holm's correction and 95 % intervals from boxes and"
-        " performance (verify.py); each verdict is checked against p, interval and margin.",
-        "Verification of the simulator and of the detector's code, and of the blocks in which frames are drawn:"
-        " verify.py takes the sampling units as they are.",
+        "An independent computation of performance, W1, overlap, noise, gap, p, corrections, intervals and verdicts from"
+        " boxes and predictions (verify.py).",
+        "Verification of the simulator and of the detector's code, of the sampling units and of expected performance:"
+        " verify.py takes these as they are.",
     ),
     Heading(
         "Sensitivity analysis",
@@ -66,8 +66,13 @@ HEADINGS = (
     ),
     Heading(
         "Validation: results and their uncertainty",
+<<<<<<< HEAD
         "Verdict, gap with its 95 % interval, noise, p, corrected p, the gap that these sizes would"
         " have shown.",
+=======
+        "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would have"
+        " shown.",
+>>>>>>> refs/heads/dossier
         "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
     ),
     Heading(

@@ -47,7 +47,17 @@ def context_table(result: PairResult) -> pa.Table:
         match[one.rows_a[found]] = count_a + one.rows_b[comparison.match[found]]
         similarity[one.rows_a] = comparison.match_similarity
     compared = ~np.isnan(w1)
+    block = np.full(count_a + count_b, -1) if result.units.block is None else np.concatenate(result.units.block)
+    expected = np.full((count_a + count_b, 2), np.nan)
+    for class_id, balance in result.balance.items():
+        if balance.model is not None:
+            rows = np.concatenate([result.a.rows(class_id), count_a + result.b.rows(class_id)])
+            expected[rows] = np.stack([balance.model.found_mean, balance.model.found_share], axis=1)
+    unknown = np.isnan(expected[:, 0])
     columns |= {
+        "block": number_column(block, mask=block < 0),
+        "expected_performance": number_column(expected[:, 0], mask=unknown),
+        "expected_found": number_column(expected[:, 1], mask=unknown),
         "in_overlap": number_column(overlap),
         "w1": number_column(w1, mask=~compared),
         "mean_difference": number_column(difference, mask=~compared),

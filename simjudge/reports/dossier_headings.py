@@ -66,13 +66,8 @@ HEADINGS = (
     ),
     Heading(
         "Validation: results and their uncertainty",
-<<<<<<< HEAD
-        "Verdict, gap with its 95 % interval, noise, p, corrected p, the gap that these sizes would"
-        " have shown.",
-=======
         "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would have"
         " shown.",
->>>>>>> refs/heads/dossier
         "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
     ),
     Heading(

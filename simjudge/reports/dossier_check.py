@@ -349,8 +349,8 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         part_a: A's share of the batch.
 
     Returns:
-        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets, which lacks a little: it and its
-        square count "more" times; "around", the integral of
+        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets, which lacks a little: it
+        and its square count "more" times; "around", the integral of
         |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")

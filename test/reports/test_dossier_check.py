@@ -343,7 +343,8 @@ def unlike(name, seed, frames=150):
     frame, found = np.arange(frames), random.random(frames) < 0.85
     return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, np.ones(frames, int), box),
                           Predictions.build(frame[found], np.ones(found.sum(), int), prediction[found],
-                                            np.full(found.sum(), 0.9)), class_names={1: "red"}, independent=True)  # fmt: skip
+                                            np.full(found.sum(), 0.9)),
+                          class_names={1: "red"}, independent=True)  # fmt: skip
 
 
 @pytest.mark.parametrize(

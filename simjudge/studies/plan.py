@@ -120,8 +120,8 @@ def plan(
     The sets at hand, which may be small or from a pilot, say how performance varies and how alike their contexts are.
     Whether they differ does not matter: the performance in B is shifted until its mean is the gap below that in A.
 
-    Without B, A stands for a B of as many frames. This assumes that B will show like surroundings as often, and that the
-    detector will vary in them as it does in A.
+    Without B, A stands for a B of as many frames. This assumes that B will show like surroundings as often, and that
+    the detector will vary in them as it does in A.
 
     Args:
         a: the set to be predicted, usually real: a FrameSet, or the path of anything that `read` reads.

@@ -44,8 +44,8 @@ HEADINGS = (
     ),
     Heading(
         "Verification of code and of calculation",
-        "An independent computation of performance, W1, overlap, noise, gap, p, corrections, intervals and verdicts from"
-        " boxes and predictions (verify.py).",
+        "An independent computation of performance, W1, overlap, noise, gap, p, corrections, intervals and verdicts"
+        " from boxes and predictions (verify.py).",
         "Verification of the simulator and of the detector's code, of the sampling units and of expected performance:"
         " verify.py takes these as they are.",
     ),
@@ -66,8 +66,8 @@ HEADINGS = (
     ),
     Heading(
         "Validation: results and their uncertainty",
-        "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would have"
-        " shown.",
+        "Verdict, noise, gap with its 95 % interval, p, p corrected for all classes, the gap that these sizes would"
+        " have shown.",
         "Uncertainty that is common to all frames: one camera, one place, one day, one person who labelled.",
     ),
     Heading(

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import html
 import json
 import math
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +202,7 @@ def pixel_edges(box: Array, size: Array, *, whole: bool) -> tuple[int, int, int,
     return x0, y0, min(max(x1, x0 + 1), width - 1), min(max(y1, y0 + 1), height - 1)
 
 
-def paint_contexts(
-    table: dict[str, Any], rows: Array, settings: dict[str, Any]
-) -> Array:
+def paint_contexts(table: dict[str, Any], rows: Array, settings: dict[str, Any]) -> Array:
     """Patches around the boxes of some rows: float32 (N, planes x h x w), 0 or 1."""
     height, width = settings["patch"]
     classes = np.unique(table["class_id"]) if settings["class_aware"] else np.zeros(1, np.int64)
@@ -275,18 +273,10 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
                   least: int) -> dict[str, Any]:  # fmt: skip
     """Algorithm 1 for one class, and what the draws make of it.
 
-    Args:
-        table: all contexts.
-        rows: of the class, A's first.
-        alike: of each context of the class those that are like it.
-        same: of each, the first one whose patch is the same.
-        normals: as `normal_numbers` makes them, of these rows.
-        least: samples of each side that a context needs to be compared.
-
-    Returns:
-        "w1", "difference" and "batch" (2,) of the compared contexts of A; "overlap" of all; of each distinct compared
-        context "own", how many it stands for, "adjusted" W1, and "noise" and "square", the means of W* and its square
-        with the noise within the sets; of each draw sums over contexts, "chance", "around", "around_square", "extreme".
+    `alike` has for each context of the rows those that are like it, `same` the first one whose patch is the same. Given
+    are "w1", "difference" and "batch" (2,) of the compared contexts of A; "overlap" of all; of each distinct compared
+    context "own", how many it stands for, "adjusted" W1, "noise" and "square", the means of W* and of its square with
+    the noise within the sets; of each draw sums over contexts: "chance", "around", "around_square", "extreme".
     """
     performance, of_a, expected = (table[name][rows] for name in ("performance", "of_a", "expected"))
     unit, block = table["unit"][rows], table["block"][rows]
@@ -339,19 +329,11 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
 
 
 def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Any]:
-    """W* of one context in every draw.
+    """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
-    Args:
-        value: of its batch.
-        weight: s_i, above 0 for samples of A.
-        normals: (batch, draws).
-        units: of A and of B in the batch.
-        part_a: A's share of the batch.
-
-    Returns:
-        (draws,) "chance", the integral of |D*|; "within", with the noise within the sets, which lacks a little: it
-        and its square count "more" times; "around", the integral of
-        |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
+    `part_a` is A's share of the batch. Of each draw "chance" is the integral of |D*|; "within", that with the noise
+    within the sets, which lacks a little, so that it and its square count "more" times; "around", that of |D + D*|;
+    "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")
     value, weight, normals = value[order], weight[order], normals[order]
@@ -706,34 +688,6 @@ def short(value: float | None) -> str:
     return "–" if value is None else f"{value:.1g}" if 0 < value < 0.001 else f"{value:.3f}"
 
 
-class PageReader(HTMLParser):
-    """The texts of a page's checked places, and all other text."""
-
-    def __init__(self) -> None:
-        """Nothing is read yet."""
-        super().__init__()
-        self.places: list[tuple[str, str]] = []
-        self.other, self._inside, self._tag = "", False, ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A checked place holds text alone."""
-        name = dict(attrs).get("data-check")
-        if name is not None:
-            self.places.append((name, ""))
-            self._inside, self._tag = True, tag
-
-    def handle_endtag(self, tag: str) -> None:
-        """The place ends."""
-        self._inside = self._inside and tag != self._tag
-
-    def handle_data(self, data: str) -> None:
-        """Text of a place, or other text."""
-        if self._inside:
-            self.places[-1] = (self.places[-1][0], self.places[-1][1] + data)
-        else:
-            self.other += data
-
-
 def check_statements(folder: Path) -> list[str]:
     """What dossier.json and the page say that the results do not; a line each."""
     facts = read_json(folder / FACTS)
@@ -768,15 +722,15 @@ def check_statements(folder: Path) -> list[str]:
 
 def check_page(text: str, right: dict[str, str]) -> list[str]:
     """What the page says that is not right; a line each."""
-    reader = PageReader()
-    reader.feed(text)
-    said = dict(reader.places)
+    shown = re.sub(r"<!--.*?-->|<(script|style).*?</\1>", "", text, flags=re.DOTALL)
+    place = re.compile(r'<(\w+)[^>]* data-check="([^"]*)"[^>]*>([^<]*)</\1>')
+    places = [(html.unescape(match[2]), html.unescape(match[3])) for match in place.finditer(shown)]
+    said, other = dict(places), html.unescape(re.sub(r"<[^>]*>", " ", place.sub("", shown)))
     problems = [f"{PAGE}: {name} is {right.get(name)!r}, not {said.get(name)!r}" for name in sorted({*said} | {*right})
                 if said.get(name) != right.get(name)]  # fmt: skip
-    twice = len(reader.places) - len(said)
-    if twice:
-        problems.append(f"{PAGE}: {twice} places are there twice")
-    if words := re.findall(r"large gap|small gap|predicts within|cannot tell", reader.other, re.IGNORECASE):
+    if len(places) != len(said):
+        problems.append(f"{PAGE}: {len(places) - len(said)} places are there twice")
+    if words := re.findall(r"large\s+gap|small\s+gap|predicts\s+within|cannot\s+tell", other, re.IGNORECASE):
         problems.append(f"{PAGE}: a verdict stands where none is checked: {words[0]}")
     return problems
 

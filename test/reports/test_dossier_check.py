@@ -341,9 +341,9 @@ def unlike(name, seed, frames=150):
     prediction = box.copy()
     prediction[:, 2] = box[:, 0] + size * np.clip(0.15 * np.log(size) + random.normal(0.3, 0.05, frames), 0.05, 1)
     frame, found = np.arange(frames), random.random(frames) < 0.85
-    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, np.ones(frames, int), box),
-                          Predictions.build(frame[found], np.ones(found.sum(), int), prediction[found],
-                                            np.full(found.sum(), 0.9)),
+    kind, score = np.ones(frames, int), np.full(frames, 0.9)
+    predictions = Predictions.build(frame[found], kind[found], prediction[found], score[found])
+    return FrameSet.build(name, [[240, 160]] * frames, Objects.build(frame, kind, box), predictions,
                           class_names={1: "red"}, independent=True)  # fmt: skip
 
 

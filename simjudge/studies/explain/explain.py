@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.arrays import FloatArray
@@ -231,7 +233,10 @@ def _cause(
     whole: FloatArray | None,
 ) -> CauseShare:
     """One row; a share only where the whole can be told from nothing."""
-    share = None if value is None or whole is None else _interval(value / whole)
+    share = None
+    if value is not None and whole is not None:
+        # Of a draw that has no gap, a cause has no share.
+        share = _interval(np.divide(value, whole, out=np.full(len(value), np.nan), where=whole != 0))
     w1 = None if value is None else _interval(value)
     if name == LABEL_MARGINS:
         growth = [] if judge.margins is None else judge.margins.growth.tolist()

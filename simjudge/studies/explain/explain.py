@@ -221,8 +221,13 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
         )
         for name in names
     )
-    rest_share = _interval(left / whole) if draft.is_gap else None
+    rest_share = _interval(_share(left, whole)) if draft.is_gap else None
     return replace(draft, causes=causes, rest_share=rest_share, first_sure=first, order_sure=order)
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """(D,) of a draw that has no gap, nothing has a share."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
 
 
 def _cause(
@@ -235,8 +240,7 @@ def _cause(
     """One row; a share only where the whole can be told from nothing."""
     share = None
     if value is not None and whole is not None:
-        # Of a draw that has no gap, a cause has no share.
-        share = _interval(np.divide(value, whole, out=np.full(len(value), np.nan), where=whole != 0))
+        share = _interval(_share(value, whole))
     w1 = None if value is None else _interval(value)
     if name == LABEL_MARGINS:
         growth = [] if judge.margins is None else judge.margins.growth.tolist()

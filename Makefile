@@ -43,10 +43,10 @@ test: setup-test ## lint, types, all tests but those that take longest
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -m "not long"
 
-test-all: setup-test ## lint, types, all tests
+test-all: setup-test ## lint, types, all tests; what fails is run once more, alone, and is "flaky" where it passes then
 	@scripts/browser.sh
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest
+	@scripts/test_again.sh $(BIN)/python
 
 test-quick: setup-test ## lint, types, the tests that take seconds
 	$(MAKE) --no-print-directory lint

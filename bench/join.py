@@ -16,8 +16,9 @@ from judge import METHOD, Row, samples
 from numba import njit
 from scenes import cone_scenes
 
-from simjudge.context.algorithm import compare_pairs
+from simjudge.context.algorithm import compare_pairs, draw_pairs
 from simjudge.context.bits import CACHE_LINE, count_common_bits
+from simjudge.context.bootstrap import DrawSchedule
 from simjudge.context.context_tree import LEAF, ContextTree
 from simjudge.context.distinct import group_identical
 from simjudge.context.patches import Contexts
@@ -38,7 +39,7 @@ LEFT_AFTER = ("the leaf's cells", "areas", "cells of 64 a patch", "blocks of 8 x
 def both_sets(contexts: int, class_id: int = 1) -> tuple[Samples, Samples]:
     """One class of two sets: half of their contexts."""
     (a, of_a), (b, of_b) = cone_scenes(contexts, 1), cone_scenes(contexts, 2)
-    return samples(a, of_a, class_id, METHOD), samples(b, of_b, class_id, METHOD)
+    return samples(a, of_a, class_id, METHOD), samples(b, of_b, class_id, METHOD, len(a))
 
 
 @njit
@@ -136,12 +137,11 @@ def print_memory(contexts: int) -> None:
     print(json.dumps([cut, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))
 
 
-def workers(contexts: int, tries: int) -> Iterator[Row]:
+def workers(contexts: int, draws: int) -> Iterator[Row]:
     """One class on one worker and on two, of one thread each: by the clock, and what the processor time allows."""
-    from simjudge.context.resample_draws import draw_resamples  # noqa: PLC0415 - here alone
-
     a, b = both_sets(contexts)
-    pair = ClassPair(a, b, [draw_resamples(a.frame_count, b.frame_count, tries, tries, 0)])
+    pair = ClassPair(a, b, DrawSchedule(int(b.numbers.unit.max()) + 1, 0, draws, 0).next_batch())
+    join = draw_pairs if draws else compare_pairs
     small = ClassPair(*both_sets(400))
     took, shares = [], []
     for count in (1, 2):
@@ -155,12 +155,12 @@ def workers(contexts: int, tries: int) -> Iterator[Row]:
             client = cluster.get_client()
             before = sum(client.run(time.process_time).values())
             start, own = time.perf_counter(), time.process_time()
-            compare_pairs([pair], METHOD, run=run)
+            join([pair], METHOD, run=run)
             took.append(time.perf_counter() - start)
             shares.append((time.process_time() - own, sum(client.run(time.process_time).values()) - before))
             client.close()
     yield (
-        f"a class of {contexts:,} x {contexts:,}, {tries} permutations and draws, two workers",
+        f"a class of {contexts:,} x {contexts:,}, {draws} draws, two workers",
         f"{took[1]:.1f} s", "1.8 x one", f"{took[0] / took[1]:.2f} x one ({took[0]:.1f} s)",
     )  # fmt: skip
     (serial, parallel), (serial_two, parallel_two) = shares

@@ -16,37 +16,42 @@ import numpy as np
 from scenes import cone_scenes, with_predictions
 from scipy.stats import wasserstein_distance as scipy_distance
 
-from simjudge.context.algorithm import ClassComparison, compare_class
+from simjudge.context.algorithm import ClassComparison, compare_class, draw_pairs
+from simjudge.context.bootstrap import DrawSchedule, UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
-from simjudge.context.pool import Samples
-from simjudge.context.resample_draws import draw_resamples
+from simjudge.context.pool import ClassPair, Samples
 from simjudge.context.wasserstein import wasserstein_distance
 from simjudge.core.frames import FrameSet
 from simjudge.data.sets import write_set
 
 Row = tuple[str, str, str, str]
 METHOD = Method()
-NO_TRIES = ("--bootstrap", "0", "--permutations", "0")
+NO_DRAWS = ("--draws", "0")
 
 
-def samples(frames: FrameSet, performance: np.ndarray, class_id: int, method: Method) -> Samples:
-    """The samples of one class."""
+def samples(
+    frames: FrameSet, performance: np.ndarray, class_id: int, method: Method, first_unit: int = 0
+) -> Samples:
+    """The samples of one class; each frame is a unit, numbered from `first_unit` on."""
     rows = np.flatnonzero(frames.objects.class_id == class_id)
     contexts = object_contexts(frames, method, rows)
-    return Samples(contexts, performance[rows], frames.objects.frame[rows], len(frames))
+    return Samples(contexts, performance[rows], UnitNumbers(first_unit + frames.objects.frame[rows]))
 
 
 def judge_all(
-    count: int, method: Method = METHOD, thetas: list[float] | None = None, tries: int = 0
+    count: int, method: Method = METHOD, thetas: list[float] | None = None, draws: int = 0
 ) -> list[list[ClassComparison]]:
     """Both classes of two sets, from loaded boxes to the result."""
     (a, of_a), (b, of_b) = cone_scenes(count, 1), cone_scenes(count, 2)
-    resamples = draw_resamples(len(a), len(b), tries, tries, 0) if tries else None
-    return [
-        compare_class(samples(a, of_a, k, method), samples(b, of_b, k, method), method, thetas, resamples)[0]
-        for k in (1, 2)
-    ]
+    normals = DrawSchedule(len(a) + len(b), 0, draws, 0).next_batch()
+    found = []
+    for k in (1, 2):
+        pair = ClassPair(samples(a, of_a, k, method), samples(b, of_b, k, method, len(a)), normals)
+        found.append(compare_class(pair.a, pair.b, method, thetas))
+        if normals is not None:
+            draw_pairs([pair], method, thetas)
+    return found
 
 
 def seconds(work: Callable[[], object], times: int = 3) -> float:
@@ -62,7 +67,7 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
 def growing() -> Iterator[Row]:
     """Contexts against contexts, up to 100,000 x 100,000 in a process of its own that tells its memory."""
     judge_all(200, thetas=[0.5, 0.8])
-    judge_all(200, tries=2)
+    judge_all(200, draws=2)
     for count, target in ((1_400, "0.15 s"), (10_000, "2 s")):
         yield f"Algorithm 1, {count:,} x {count:,}", f"{seconds(lambda n=count: judge_all(n)):.3f} s", target, ""
     code = "import judge; judge.large()"
@@ -70,9 +75,8 @@ def growing() -> Iterator[Row]:
                           check=True)  # fmt: skip
     took, memory = json.loads(done.stdout)
     yield "Algorithm 1, 100,000 x 100,000", f"{took:.1f} s, {memory:.2f} GB", "90 s, 2 GB", ""
-    for tries in (1000,):
-        took = seconds(lambda n=tries: judge_all(1_400, tries=n))
-        yield f"with {tries} permutations and {tries} draws, 1,400 x 1,400", f"{took:.3f} s", "", ""
+    took = seconds(lambda: judge_all(1_400, draws=1000))
+    yield "with 1,000 draws, 1,400 x 1,400", f"{took:.3f} s", "", ""
 
 
 def large() -> None:
@@ -144,9 +148,9 @@ def whole_process() -> Iterator[Row]:
 
         run()
         # In turns: other work on the machine slows all three.
-        times = [[seconds(work, 1) for work in (run, import_only, lambda: run(*NO_TRIES))] for _ in range(5)]
+        times = [[seconds(work, 1) for work in (run, import_only, lambda: run(*NO_DRAWS))] for _ in range(5)]
         whole, imported, bare = np.min(times, axis=0)
-    beside = f"{whole / imported:.1f} x importing numba ({imported:.2f} s); {bare:.2f} s without permutations and draws"
+    beside = f"{whole / imported:.1f} x importing numba ({imported:.2f} s); {bare:.2f} s without draws"
     yield "simjudge compare --preset cpd, 1,423 x 1,409, whole process", f"{whole:.2f} s", "1.5 s", beside
 
 

@@ -104,7 +104,7 @@ class Parameter:
         """
         if self.required and value in ("", []):
             return f"parameter {self.name} must be given: {self.description}"
-        if self.choices and value not in self.choices:
+        if self.choices and value not in self.choices and (value or self.default):
             return f"parameter {self.name} must be one of {', '.join(self.choices)}, not {value!r}"
         if isinstance(value, float | int) and not isinstance(value, bool):
             low = -math.inf if self.low is None else self.low

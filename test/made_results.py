@@ -130,8 +130,8 @@ def write_result(
     result = {
         "version": "0.1.0",
         "parameters": {"preset": "paper", "theta": 0.8, "patch": [120, 120], "mask_factor": None, "class_aware": True,
-                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "draws": 999, "unit": "", "paired": False,
-                       "seed": 0, "metric": "iou", "model": None},
+                       "min_score": 0.25, "strict": False, "min_batch_size": 1, "draws": 999, "unit": None,
+                       "paired": False, "seed": 0, "metric": "iou", "model": None},
         "inputs": {
             which: {"path": f"data/{name}", "name": name, "sha256": which * 64, "format": "yolo", "frames": 40,
                     "objects": 160, "predictions": 150, "false_positives": 9, "predictions_path": None,

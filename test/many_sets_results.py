@@ -22,7 +22,7 @@ def made_entry(a: str, b: str, net: str, key: str, *, paired: bool) -> dict:
     entry = {
         "n_a": 10, "n_b": 12, "compared": 8, "n_overlap_a": 8, "n_overlap_b": 3, "overlap_a": 0.8, "overlap_b": 0.25,
         "mean_w1": w1, "relative_w1": w1 / 0.8, "mean_performance_a": 0.8, "mean_performance_b": 0.7,
-        "noise": 0.02, "noise_q95": 0.03, "gap": w1 - 0.02, "gap_low": w1 - 0.03, "gap_high": w1,
+        "noise": 0.02, "noise_q95": 0.03, "gap": max(0.0, w1 - 0.02), "gap_low": max(0.0, w1 - 0.03), "gap_high": w1,
         "p_value": 0.001 if gap else 0.4, "p_adjusted": 0.001 if gap else 0.4, "p_study": 0.01 if gap else 1.0,
         "margin": 0.05, "draws": 999, "units_a": 10, "units_b": 10, "verdict_reason": "",
         "detectable_gap": 0.06,

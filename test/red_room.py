@@ -26,7 +26,7 @@ lights:
 CAMERA = "size: {size}\nfocal_length: {focal}\nsupersampling: 2\nrate: 30\n{more}"
 SPACING, DISTANCE = 1.5, 3.0
 """Of the boxes in their row, and from the camera to the row: boxes are seen in the middle and 75 pixels beside it."""
-FAST = {"permutations": 100, "bootstrap": 100, "patch": (24, 24), "theta": 0.5, "block": 0, "sample": 6}
+FAST = {"draws": 100, "patch": (24, 24), "theta": 0.5, "block": 0, "sample": 6}
 
 
 def write_room(folder: Path, name: str, lamp: float = 30.0, ambient: float = 0.03) -> Path:

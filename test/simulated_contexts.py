@@ -78,11 +78,11 @@ class UnlikeSets:
         found = np.zeros(len(frame), np.int64)
         return JudgedSet(frames, Assignment(np.clip(performance, 0, 1), found, found == 0, {}))
 
-    def certainty(self, random: np.random.Generator, permutations: int = 199) -> Certainty:
+    def certainty(self, random: np.random.Generator, draws: int = 199) -> Certainty:
         """Draw two sets and judge them."""
         sets = self.draw(self.a, random, 0.0), self.draw(self.b, random, self.gap)
         settings = CompareSettings(
-            patch=(60, 60), draws=permutations, seed=int(random.integers(1 << 30))
+            patch=(60, 60), draws=draws, seed=int(random.integers(1 << 30))
         )
         method = replace(settings.method, paint_masks=False)
         comparison = SetComparison(sets, comparison_units(*sets, settings), method)

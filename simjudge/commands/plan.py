@@ -18,7 +18,7 @@ def plan(
     b: Path | None = typer.Argument(None, help="The set that predicts, or a small one like it; none to plan from A."),
     out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for the numbers."),
 ) -> None:
-    """How many frames show a gap in 80 of 100 cases, per class and over all, by simulated comparisons.
+    """How many frames show a gap in 80 of 100 cases, per class and over all, by a forecast from draws.
 
     The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
     With A alone, B is taken to be a set of as many frames that shows like surroundings as often.

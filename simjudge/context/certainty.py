@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from simjudge.context.bootstrap import Bootstrap
 from simjudge.context.gap import GapCurve, estimate_gap, gap_behind
@@ -193,7 +192,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
     spread = math.hypot(float(gap_draws(boot).std()), boot.row_error)
-    return spread * float(stdtrit(max(1, units - 1), 0.975))
+    return spread * interval_width(max(1, units - 1))
 
 
 def gap_draws(boot: Bootstrap) -> FloatArray:
@@ -204,3 +203,15 @@ def gap_draws(boot: Bootstrap) -> FloatArray:
     curve = GapCurve.of_contexts(boot.noise * math.sqrt(2), boot.weight, boot.largest)
     above = boot.around - math.sqrt(2) * boot.mean_noise
     return curve.gaps(above, boot.around_square - 2 * float(boot.weight @ boot.square))
+
+
+def interval_width(degrees: int) -> float:
+    """Student's t at 0.975, to 2 in 10,000 from five degrees of freedom on (Cornish-Fisher; Hill, 1970)."""
+    z = 1.959963984540054
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))

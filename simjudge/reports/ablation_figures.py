@@ -16,7 +16,7 @@ from simjudge.results.saved_result import ResultEntry
 
 MOST_CLASSES = 3
 """Classes that have a panel beside that of all classes."""
-_ROW, _NAMES, _PANEL = 24.0, 150.0, 250.0
+_ROW, _NAMES, _PANEL = 32.0, 150.0, 250.0
 _ONE_PANEL = 420.0
 """Width of a panel that stands alone, points: its legend needs this."""
 _TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, GAP_LEGEND_HEIGHT + 20.0

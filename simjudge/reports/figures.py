@@ -45,9 +45,9 @@ __all__ = [
     "w1_vs_overlap",
 ]  # fmt: skip
 
-ROW_HEIGHT = 30.0
+ROW_HEIGHT = 34.0
 """Height of a row of gaps and W1, points."""
-GAP_LEGEND_HEIGHT = 54.0
+GAP_LEGEND_HEIGHT = 96.0
 """Height below gaps and W1 for its legend, points."""
 
 

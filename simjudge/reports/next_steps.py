@@ -6,7 +6,7 @@ import math
 
 from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.reports.number_format import format_number, format_percent
-from simjudge.reports.sentences import MORE_UNITS, SMALL_OVERLAP, SetNames, capitalized
+from simjudge.reports.sentences import SMALL_OVERLAP, SetNames
 from simjudge.results.saved_result import Result, ResultEntry
 
 MOST_TIMES_MORE = 100.0
@@ -91,7 +91,8 @@ def _largest_gap(result: Result) -> str:
     if len(result.classes) < 2 or not gaps:
         return ""
     largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
-    return f"Begin with class {largest.label}, whose gap is {format_number(largest.numbers.gap)}. "
+    label = largest.label if largest.label.startswith("class ") else f"class {largest.label}"
+    return f"Begin with {label}, whose gap is {format_number(largest.numbers.gap)}. "
 
 
 def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
@@ -110,5 +111,7 @@ def _too_few(entry: ResultEntry) -> str:
         return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
     if reason == Reason.FEW_DRAWS:
         return "Compare again with more --draws, or a live run with a longer certainty_time."
-    least = f"{FEWEST_UNITS} independent units of each set are the least, and 50 are a good start"
-    return f"Record more: {least}. {capitalized(MORE_UNITS)}."
+    return (
+        f"Record longer, at new places and of new things: {FEWEST_UNITS} independent units of each set are the least, "
+        "and 50 are a good start."
+    )

@@ -57,7 +57,7 @@ def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
         if numbers.gap is not None:
             ends = [upper - 0.18, upper + 0.18]
             axes.plot([entry.margin] * 2, ends, color=LIGHT["soft"], linestyle=DASHED, label="margin")
-            _dots(axes, [numbers.gap], [upper], POINT_AREA, colour, [entry_tooltip(entry, entry.label)])
+            _dots(axes, [numbers.gap], [upper], 46.0, colour, [entry_tooltip(entry, entry.label)])
         if numbers.gap_low is not None and numbers.gap_high is not None:
             label = "gap and its 95 % interval"
             interval = [numbers.gap_low, numbers.gap_high]

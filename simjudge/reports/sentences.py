@@ -174,6 +174,8 @@ def evidence(entry: ResultEntry) -> str:
         return f"Mean W1 is {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}; {NO_GAP}."
     if noise is None or p is None:
         return f"Mean W1 is {format_number(w1)}."
+    if entry.verdict == Verdict.TOO_FEW:  # gap and interval are as little to be relied on as p
+        return _w1_beside_noise(entry)
     smallest = numbers.draws > 0 and p <= 1.0000001 / (1 + numbers.draws)
     p_text = f"p = {format_p(p)}" + (f", the smallest that {numbers.draws:,} draws can show" if smallest else "")
     return " ".join(
@@ -229,7 +231,7 @@ def _detectable(entry: ResultEntry) -> str:
     return f"Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
 
 
-MORE_UNITS = "new places and things would help, more passes of the same would not"
+MORE_UNITS = "longer recordings of new places and things would help, more passes of the same would not"
 """What helps where units are few."""
 
 
@@ -272,9 +274,9 @@ def effect_size(entry: ResultEntry) -> str:
         entry: a class, or all classes together.
 
     Returns:
-        Words to stand under the headline of the verdict; empty without a gap.
+        Words to stand under the headline of the verdict; empty without a gap, and where too little was compared.
     """
-    if entry.numbers.gap is None:
+    if entry.numbers.gap is None or entry.verdict == Verdict.TOO_FEW:
         return ""
     over = "" if _is_partial(entry) else f", over {format_percent(entry.numbers.overlap_a)} of A"
     return f"gap {format_gap(entry)}{over}"

@@ -27,8 +27,9 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, detect_input, read_inputs
 from simjudge.studies.inputs import read_input
 from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.sampling_units import frame_performance, sampling_units
+from simjudge.studies.sampling_units import frame_performance
 from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
+from simjudge.studies.unit_blocks import frame_blocks, frame_sequence
 
 CONTROL_VARIATES = "control_variates.json"
 """The file of the numbers."""
@@ -261,9 +262,11 @@ class _Part:
 
 
 def _units(judged: JudgedSet, frames: IntArray, settings: CompareSettings) -> IntArray:
-    """The sampling unit of each of some frames of a set."""
+    """The sampling unit of each of some frames of a set: means of sets that show the same, so things do not count."""
     part: FrameSet = judged.frames.take(frames)
-    return sampling_units(part, settings.block, frame_performance(judged)[frames]).of_frame
+    sequence = None if settings.block == 0 else frame_sequence(part, wanted=bool(settings.block))
+    value = frame_performance(judged, judged.assignment.performance)[frames]
+    return frame_blocks(part, sequence, settings.block, value).unit
 
 
 def _text(interval: PerformanceInterval) -> str:

@@ -14,15 +14,11 @@ from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.frame_sequences import ALONE, FrameSequence
 from simjudge.objects.box_tracks import PlacedBoxes
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.matched_units import SamplingUnits, frame_performance, match_units, sampling_units
 from simjudge.studies.seen_things import SeenThings, find_things, join_places, seen_together
 from simjudge.studies.unit_blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
 from simjudge.studies.unit_words import SideUnits
 
-__all__ = [
-    "UNITS", "SampleUnits", "SamplingUnits", "SideUnits", "frame_performance", "match_units", "sample_units",
-    "sampling_units",
-]  # fmt: skip
+__all__ = ["UNITS", "SampleUnits", "SideUnits", "frame_performance", "sample_units"]
 
 UNITS = ("frame", "photograph", "block", "track", "instance")
 """What a user may name as unit."""
@@ -126,7 +122,7 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
         )
     ordered = block != 0 and unit not in {"frame", "photograph"}
     sequence = frame_sequence(frames, wanted=bool(block) or unit in {"block", "track"}) if ordered else None
-    value = _by_frame(judged, performance)
+    value = frame_performance(judged, performance)
     blocks = frame_blocks(frames, sequence, block or None, value)
     if unit == "frame":
         blocks = FrameBlocks(np.arange(len(frames)), len(frames), len(frames), None)
@@ -137,8 +133,8 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
     return _Side(judged, performance, sequence, blocks, things, unit, block is None and not unit)
 
 
-def _by_frame(judged: JudgedSet, performance: FloatArray) -> FloatArray:
-    """How well the detector does in each frame, whatever the classes in it; NaN without objects."""
+def frame_performance(judged: JudgedSet, performance: FloatArray) -> FloatArray:
+    """(F,) how well the detector does in each frame, whatever the classes in it; NaN without objects."""
     objects, count = judged.frames.objects, len(judged.frames)
     held = np.bincount(objects.frame, minlength=count)
     total = np.bincount(objects.frame, _without_means(objects.class_id, performance), minlength=count)

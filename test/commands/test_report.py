@@ -67,7 +67,7 @@ def test_one_result(place: Path) -> None:
     numbers = json.loads((place / "with_sim" / "result.json").read_text())["overall"]
     assert numbers["verdict"] == "large_gap"
     assert "with_sim: all classes: Large gap: B (sim) does not predict A (real)" in done.stdout
-    assert f"Mean W1 {numbers['mean_w1']:.3f} is {numbers['gap']:.3f} above the floor" in done.stdout
+    assert f"The gap is {numbers['gap']:.3f} (95\u00a0%: {numbers['gap_low']:.3f} to " in done.stdout
     html = (place / "one.html").read_text(encoding="utf-8")
     assert f"{numbers['noise']:.3f}" in html
     assert html.count("data:image/jpeg;base64,") > 6

@@ -132,9 +132,7 @@ GAP_KINDS = (("none", 0.0), ("shift", 0.05), ("miss", 0.05), ("one", 0.05), ("sp
 
 def main(runs: int) -> None:
     """Print the table."""
-    print(
-        "| frames | kinds | difference | gap | noise | interval holds it | width | p <= 0.05 | verdicts | shown in 80 % |"
-    )
+    print("| frames | kinds | difference | gap | noise | interval holds | width | p <= 0.05 | verdicts | 80 % |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for frames, kinds in ((30, 1), (60, 200), (120, 8), (300, 30), (600, 8), (1000, 30)):
         for kind_of_gap, gap in GAP_KINDS:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 from simjudge.context.bootstrap import Bootstrap
-from simjudge.context.certainty import Evidence, estimate_certainty, gap_draws, gap_error, p_value
+from simjudge.context.certainty import Evidence, estimate_certainty, gap_draws, gap_error, interval_width, p_value
 from simjudge.context.gap import estimate_gap
 from simjudge.context.multiple_tests import step_down
 from simjudge.context.sample_size import SampleSize
@@ -163,3 +163,8 @@ def test_contexts_that_carry_no_draws_widen_the_interval():
     factor = student.ppf(0.975, 39)
     assert gap_error(part, 40) == pytest.approx(np.hypot(gap_error(boot, 40), factor * 0.02))
     assert (found.gap_high - found.gap_low) / 2 == pytest.approx(gap_error(part, 40))
+
+
+@pytest.mark.parametrize("degrees", [5, 8, 20, 100, 1000])
+def test_the_width_of_an_interval_is_students(degrees):
+    assert interval_width(degrees) == pytest.approx(student.ppf(0.975, degrees), rel=2e-4)

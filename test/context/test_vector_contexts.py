@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from simjudge.context.bootstrap import DrawSchedule
-from simjudge.context.bootstrap_loops import CHANCE_LACKS, NOISE_LACKS
+from simjudge.context.bootstrap_loops import shortfall
 from simjudge.context.vector_contexts import PointSamples, compare_points
 
 
@@ -68,7 +68,8 @@ def test_draws_of_points_are_those_of_the_page():
             of_a = np.arange(len(value)) < len(inside[0])
             share = np.where(of_a, 1 / of_a.sum(), -1 / (~of_a).sum())
             g, count = normals.of_unit[unit].astype(float), [len(np.unique(unit[side])) for side in (of_a, ~of_a)]
-            scale = np.where(of_a, *(np.sqrt(k / (k - 1)) if k > 1 else 1.0 for k in count))
+            pooled = np.sqrt(sum(count) / (sum(count) - 1))
+            scale = np.where(of_a, *(np.sqrt(k / (k - 1)) if k > 1 else pooled for k in count))
             drawn, within = np.zeros(40), np.zeros(40)
             edges = np.unique(value)
             for v, following in itertools.pairwise(edges):
@@ -78,10 +79,10 @@ def test_draws_of_points_are_those_of_the_page():
                 ))  # fmt: skip
                 drawn += np.abs(share * (below - together) @ g) * (following - v)
                 within += np.abs(share * scale * (below - own) @ g) * (following - v)
-            lacking = (count[0] ** -3 + count[1] ** -3) / (1 / count[0] + 1 / count[1]) ** 2
+            more_chance, more, _ = shortfall(*count)
             w1.append(wasserstein_distance(value[of_a], value[~of_a]))
-            chance.append((1 + CHANCE_LACKS * max(0, lacking - 1 / sum(count))) * drawn)
-            noise.append((1 + NOISE_LACKS * lacking) * within.mean())
+            chance.append(more_chance * drawn)
+            noise.append(more * within.mean())
         assert found.contexts == comparison.compared.sum() == len(w1)
         assert found.mean_w1 == pytest.approx(np.mean(w1), abs=1e-12)
         assert found.mean_noise == pytest.approx(np.mean(noise), rel=1e-6)

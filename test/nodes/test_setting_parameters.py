@@ -21,11 +21,11 @@ ROWS = {row.name: row for row in declared(CompareSettings)}
         ("model", "STRING", ""),
         ("preset", "STRING", "paper"),
         ("class_blind", "BOOL", False),
-        ("bootstrap", "INTEGER", 1000),
+        ("draws", "INTEGER", 1000),
         ("block", "STRING", ""),
         ("margin", "DOUBLE", 0.05),
         ("masks", "STRING", "auto"),
-        ("permutations", "INTEGER", None),
+        ("unit", "STRING", ""),
     ],
 )
 def test_a_setting_is_a_parameter(name, kind, default):
@@ -40,9 +40,15 @@ def test_the_descriptor_has_the_range():
     theta = Parameter.of(ROWS["theta"]).descriptor()
     assert [(r.from_value, r.to_value) for r in theta.floating_point_range] == [(0.0, 1.0)]
     assert "0.8; cpd 0.9" in theta.description
-    draws = Parameter.of(ROWS["bootstrap"]).descriptor()
+    draws = Parameter.of(ROWS["draws"]).descriptor()
     assert [(r.from_value, r.to_value) for r in draws.integer_range] == [(0, 100_000)]
     assert "paper, cpd" in Parameter.of(ROWS["preset"]).descriptor().additional_constraints
+
+
+def test_a_choice_that_may_be_left_out_takes_nothing_and_no_other_word():
+    unit = Parameter.of(ROWS["unit"])
+    assert unit.problem(unit.default) is None
+    assert "must be one of frame" in unit.problem("cone")
 
 
 def test_every_default_is_taken_back():

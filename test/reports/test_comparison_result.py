@@ -47,7 +47,7 @@ def test_printing_gives_the_table_in_few_lines(fresh):
     assert len(lines) == 5
     assert lines[0].split()[:3] == ["class", "n", "A"]
     assert [line.split()[0] for line in lines[2:]] == ["cone", "post", "all"]
-    assert repr(fresh).startswith("ComparisonResult('set 1 against set 2', mean W1 0.")
+    assert repr(fresh).startswith("ComparisonResult('set 1 against set 2', gap 0.")
     page = fresh._repr_html_()
     assert "<td>cone</td>" in page
     assert "set 1: 6 frames, 24 objects, 24 predictions" in page

@@ -84,7 +84,7 @@ def test_words_follow_the_verdicts(result):
     assert worst_verdict(saved) == "large_gap"
     assert headline(saved) == "Large gap"
     lateral = saved.metrics[0]
-    assert metric_sentence(lateral).startswith("Lateral error: large gap. W1 is 0.1")
+    assert metric_sentence(lateral).startswith("Lateral error: large gap. The gap is 0.19")
     for verdict, words in {
         "predicts": "one of 0.05 m or more is ruled out", "cannot_tell": "may hide",
         "no_overlap": "never drives a stretch", "too_few": "too few", "not_tested": "no draws",

@@ -44,7 +44,7 @@ def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), ce
         (explanation(cause("blur", -0.1, 0.7)), "Which cause the gap has cannot be told at this size."),
         (explanation(), "The gap is none of the causes that were looked for: the cameras show no difference."),
         (explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_adjusted=0.2, p_value=0.2)),
-         "What causes a gap cannot be told: W1 0.120 is not above what chance gives (floor 0.020, p 0.20)."),
+         "What causes a gap cannot be told: W1 0.120 is not above what chance gives (0.020, p 0.20)."),
     ],
 )  # fmt: skip
 def test_the_answer_is_one_sentence(found, words):
@@ -58,7 +58,7 @@ def test_details_name_order_rest_and_causes_that_hide_others():
     assert "Undoing noise widens the gap by 10 to 40 %" in lines
     assert "That blur is first is sure: it is in 99" in lines
     assert "Shapley values" in lines
-    assert "0.100 (0.080 to 0.130) is above chance" in lead(explanation())
+    assert "The gap is 0.100 (95 %: 0.080 to 0.130), above chance" in lead(explanation())
 
 
 def test_what_is_left_is_the_scene_only_where_b_was_rendered_again():

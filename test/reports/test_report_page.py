@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -211,3 +212,17 @@ def test_csv_has_a_row_a_result_and_class(tmp_path: Path, table: pa.Table) -> No
             value = getattr(entry.numbers, field)
             assert row[field] == ("" if value is None else str(value))
         assert float(row["w1_q0.75"]) == entry.numbers.w1_quantiles["0.75"]
+
+
+def test_units_and_unlike_objects_are_on_the_page(tmp_path: Path, table: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", table)
+    content = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    content["balance"] = {"1": {"differences": {"log box area": -0.8}, "adjusted": True}}
+    units = {"units": 24, "unit_kind": "things", "things": 24, "passes": 5, "block_frames": 14, "block_seconds": 7.0}
+    content["inputs"]["a"] |= units | {"time_blocks": 12}
+    content["inputs"]["b"] |= {"units": 30, "unit_kind": "blocks", "passes": 1, "block_frames": 8, "time_blocks": 0}
+    (folder / "result.json").write_text(json.dumps(content), encoding="utf-8")
+    said = plain(page(folder))
+    assert "24 things, 5 passes each, and 12 blocks of time of 14 frames (7 s) beside them" in said
+    assert "30 blocks of 8 frames" in said
+    assert "B's objects are larger than A's (0.8 standard deviations of log box area)" in said.replace("&#39;", "'")

@@ -23,14 +23,15 @@ from simjudge.results.saved_result import ResultEntry
 NAMES = SetNames("A (hall)", "B (sim)")
 GAP = {
     "n_a": 117, "n_b": 108, "compared": 96, "mean_w1": 0.66, "gap_low": 0.5, "gap_high": 0.58, "noise": 0.12,
-    "noise_q95": 0.15, "gap": 0.54, "gap_share": 1.0, "gap_size": 0.54, "drawn_share": 1.0, "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
+    "noise_q95": 0.15, "gap": 0.54, "gap_share": 1.0, "gap_size": 0.54, "drawn_share": 1.0,
+    "p_value": 0.001, "p_adjusted": 0.001, "verdict": "large_gap",
     "overlap_a": 96 / 117,
     "margin": 0.05, "detectable_gap": 0.15, "draws": 999, "units_a": 30, "units_b": 4,
     "verdict_reason": "",
     "overlap_b": 1.0, "n_overlap_a": 96, "n_overlap_b": 108, "mean_performance_a": 0.9, "mean_performance_b": 0.2,
 }  # fmt: skip
 SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
-UNTESTED = {"verdict": "not_tested", "noise": None, "p_value": None, "draws": 0, "gap": None, "gap_low": None, "gap_high": None}
+UNTESTED = {"verdict": "not_tested", "draws": 0} | dict.fromkeys(("noise", "p_value", "gap", "gap_low", "gap_high"))
 ABSENT = dict.fromkeys(
     ("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted")
 )
@@ -50,7 +51,7 @@ def entry(**changes: object) -> ResultEntry:
         ({}, "B (sim) does not predict A (hall): in like contexts the detector's performance differs by 0.05 or more."),
         ({}, "The gap is 0.540 (95 %: 0.500 to 0.580); p = 0.001, the smallest that 999 draws can show."),
         ({}, "Mean W1 is 0.660; sets of these sizes that do not differ have 0.120 (noise)."),
-        ({"gap": 0.03, "gap_share": 0.1, "gap_size": 0.3}, "The gap is 0.030 (95 %: 0.500 to 0.580), about 0.30 in 10 % of"),
+        ({"gap": 0.03, "gap_share": 0.1, "gap_size": 0.3}, "0.580), about 0.30 in 10 % of the contexts; p"),
         ({"adjusted_w1": 0.2}, "Mean W1 is 0.660, and 0.200 adjusted to like objects; sets of these sizes that do not"),
         ({"adjusted_w1": 0.2}, "Gap, p and verdict are of the adjusted one."),
         ({"drawn_share": 0.12}, "A drawn 12 % of the contexts carries the draws; the interval holds what that adds."),
@@ -61,8 +62,8 @@ def entry(**changes: object) -> ResultEntry:
         (SMALL, "one of 0.05 or more is not ruled out: more frames would tell."),
         ({"verdict": "too_few", "verdict_reason": "never_predicted"}, "this detector has no such class"),
         ({"verdict": "too_few", "verdict_reason": "few_units"},
-         "only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed at least: new "
-         "places and things would help, more passes of the same would not."),
+         ("only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed at least: "
+          "longer recordings of new places and things would help, more passes of the same would not.")),
         ({"verdict": "too_few", "verdict_reason": "uneven_units"}, "even the largest difference could be chance"),
         ({"verdict": "too_few", "verdict_reason": "few_draws"}, "999 draws are too few"),
         (SMALL | {"gap": 0.0, "gap_low": 0.0, "gap_high": 0.03}, "The gap is 0.000 (95 %: 0.000 to 0.030)"),

@@ -122,7 +122,8 @@ def test_each_net_has_a_sentence(result: ManySetsResult) -> None:
     said = kind_sentences(result)
     assert [line.split(":")[0] for line in said] == list(NETS)
     assert "for real-sim" in said[1]
-    assert "against a floor of" in said[1]
+    assert "a gap of " in said[1]
+    assert "noise 0.020" in said[1]
     assert "4 of 6 comparisons show a gap, corrected for the study (Holm)." in said[1]
     assert "These sizes show a gap of 0.060 in about 80 of 100 cases." in said[1]
 
@@ -150,7 +151,7 @@ def test_the_result_shows_itself(folder: Path) -> None:
     made = sj.load_result(folder)
     assert repr(made) == "SetsComparisonResult('result', 12 comparisons)"
     assert "4 of 4" in str(made)
-    assert made.meaning.startswith("Net_real: mean W1 is")
+    assert made.meaning.startswith("Net_real: a gap of ")
     assert made.losses == ("1 frame: <too> few",)
 
 

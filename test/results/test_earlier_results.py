@@ -55,7 +55,7 @@ def test_only_verdicts_and_reasons_change():
     assert current_content(earlier) == {
         "overall": {"verdict": "predicts", "verdict_reason": "", "note": "too few"},
         "comparisons": [{"overall": {"verdict_study": "cannot_tell"}}],
-        "metrics": [{"verdict": "too_few", "verdict_reason": "short_recording", "p_value": None}],
+        "metrics": [{"verdict": "too_few", "verdict_reason": "few_units", "p_value": None}],
         "causes": [{"verdict": "cannot be told"}],
     }
     assert current_content(current_content(earlier)) == current_content(earlier)

@@ -15,7 +15,7 @@ from simjudge.studies.comparison import compare_sets
 from simjudge.studies.sweep import sweep_sets
 
 NAMES = {0: "blue cone", 1: "Red", 2: "post"}
-FAST = {"patch": (60, 60), "theta": 0.4, "bootstrap": 20, "permutations": 20}
+FAST = {"patch": (60, 60), "theta": 0.4, "draws": 20}
 
 
 def cones(seed, names=None):

@@ -24,7 +24,7 @@ min_area: 20
 classes:
   0: {name: scarlet, hue: [345, 15], saturation: [0.4, 1], value: [0.2, 1]}
 """
-FAST = {"bootstrap": 0, "permutations": 0, "patch": (20, 20)}
+FAST = {"draws": 0, "patch": (20, 20)}
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from simjudge.studies.join_cluster import join_runner
 
 distributed = pytest.importorskip("distributed")
 
-SETTINGS = {"patch": (24, 24), "theta": 0.4, "permutations": 20, "bootstrap": 20}
+SETTINGS = {"patch": (24, 24), "theta": 0.4, "draws": 20}
 
 
 def made(seed, count=240):
@@ -67,7 +67,7 @@ def test_resamples_in_batches_and_an_address_of_fsspec(address, monkeypatch):
     here = compare(made(1), made(2), **SETTINGS).content
     there = compare(made(1), made(2), scheduler=address, share=share, **SETTINGS).content
     assert here == there
-    assert here["overall"]["permutations"] == 40
+    assert here["overall"]["draws"] == 20
 
 
 def test_what_is_shared_is_read_as_it_was_written(tmp_path):

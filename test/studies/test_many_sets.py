@@ -24,7 +24,7 @@ from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.saved_result import load_result
 from simjudge.studies.many_sets import compare_many_sets
 
-SETTINGS = {"patch": 40, "theta": 0.4, "permutations": 480, "bootstrap": 40, "block": 0.0}
+SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}
 DOMAINS = {"r1": "real", "r2": "real", "s1": "sim"}
 FROM_STUDY = {"p_study", "verdict_study"}
 
@@ -78,7 +78,7 @@ def test_the_overlap_is_the_same_for_every_net(study):
 def test_two_joins_a_pair_of_sets_and_class_serve_all_nets_and_both_directions(monkeypatch):
     joins = []
     monkeypatch.setattr(algorithm, "run_parts", lambda *args, **kw: joins.append(1) or join(*args, **kw))
-    compare_many_sets(study_sets(), domains=DOMAINS, **{**SETTINGS, "bootstrap": 0})
+    compare_many_sets(study_sets(), domains=DOMAINS, **{**SETTINGS, "draws": 0})
     assert len(joins) == 3 * 2 * 2, "one for what units show, one for W1"
 
 
@@ -100,7 +100,7 @@ def test_a_net_that_predicted_fewer_frames_has_a_join_of_its_own():
 def test_a_frame_without_a_twin_is_counted_once_for_all_nets():
     sets = study_sets()
     sets["s1"] = {net: each.take(np.arange(6)) for net, each in sets["s1"].items()}
-    settings = {**SETTINGS, "permutations": 0, "bootstrap": 0}
+    settings = {**SETTINGS, "draws": 0}
     found = compare_many_sets(sets, domains=DOMAINS, pairs=[["r1", "s1"]], twins=[["r1", "s1"]], **settings)
     assert [line.split(":")[0] for line in found.losses] == ["2 frames without a partner in s1"]
 

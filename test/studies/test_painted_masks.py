@@ -16,7 +16,7 @@ from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 from simjudge.studies.sweep import sweep_sets
 
-SETTINGS = {"bootstrap": 0, "permutations": 0, "patch": (60, 60), "theta": 0.7}
+SETTINGS = {"draws": 0, "patch": (60, 60), "theta": 0.7}
 
 
 def masked(frames: FrameSet, share: float = 1.0) -> FrameSet:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context import resample_draws
+from simjudge.context import bootstrap
 from simjudge.context.method import PRESETS
 from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -146,7 +146,7 @@ def test_frames_that_no_detector_saw_are_left_out_not_counted_as_missed():
 def test_paired_sets_report_the_pointwise_difference():
     a = made(1)
     moved = replace(a.predictions, box=a.predictions.box + 3)
-    result = compare_pair(a, a.with_predictions(moved), replace(SETTINGS, permutations=20, paired=True))
+    result = compare_pair(a, a.with_predictions(moved), replace(SETTINGS, draws=20, paired=True))
     entry = result.numbers.overall
     difference = np.abs(result.a.assignment.performance - result.b.assignment.performance)
     assert entry.pointwise_pairs == len(a.objects)
@@ -165,7 +165,7 @@ def test_objects_are_paired_by_instance_else_by_place():
 
 def test_every_point_of_a_sweep_is_a_comparison():
     a, b = made(1), made(2, shift=4)
-    trials = {"bootstrap": 20, "permutations": 40, "margin": 0.1}
+    trials = {"draws": 40, "margin": 0.1}
     swept = SweepSettings(patch=(60, 60), theta=0.7, thetas=(0.5, 0.7, 0.9), patches=(40, 60), **trials)
     found = sweep_pair(a, b, swept)
     points = found.points
@@ -194,25 +194,28 @@ def test_the_preset_of_the_authors_tool_has_one_metric_only():
         compare_pair(made(1), made(2), settings)
 
 
-def test_batches_change_no_number_and_a_deadline_makes_fewer_tries(monkeypatch):
+def test_batches_change_no_number_and_a_deadline_makes_fewer_draws(monkeypatch):
     a, b = made(1), made(2, shift=4)
     settings = replace(SETTINGS, draws=60)
     whole = compare_pair(a, b, settings).numbers
-    monkeypatch.setattr(resample_draws, "BATCH_BYTES", 11 * 2 * 24)
-    assert compare_pair(a, b, settings).numbers == whole
+    monkeypatch.setattr(bootstrap, "BATCH_BYTES", 4 * 11 * 24)
+    cut = compare_pair(a, b, settings).numbers
+    for (_, one), (_, other) in zip(cut.entries, whole.entries, strict=True):
+        for name, value in one.to_json().items():
+            assert value == pytest.approx(other.to_json()[name], rel=1e-9), name
     monkeypatch.undo()
     many = replace(settings, draws=50_000)
     found = compare_pair(a, b, many, deadline=time.monotonic()).numbers.overall
-    assert (found.permutations, found.bootstrap) == (resample_draws.TRIAL_TRIES, resample_draws.TRIAL_TRIES)
-    assert found.p_value >= 1 / (1 + resample_draws.TRIAL_TRIES)
+    assert found.draws == bootstrap.TRIAL_DRAWS
+    assert found.p_value >= 1 / (1 + bootstrap.TRIAL_DRAWS)
     assert found.mean_w1 == whole.overall.mean_w1
 
 
-def test_sixty_classes_and_few_permutations_hide_no_gap():
+def test_many_classes_and_few_draws_hide_no_gap():
     a, b = (made(k, frames=40, per_frame=12, classes=tuple(range(12)), shift=shift) for k, shift in ((1, 0), (2, 30)))
     settings = replace(SETTINGS, draws=50, theta=0.1)
     found = compare_pair(a, b, settings, precision=False)
-    assert found.overall.permutations == 240
+    assert found.overall.draws == 50
     assert {one.certainty.verdict for one in found.classes.values()} == {"large_gap"}
 
 

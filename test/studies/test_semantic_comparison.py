@@ -123,7 +123,7 @@ def test_a_sweep_cuts_new_patches_for_each_size(sets):
 
 def test_many_sets_have_the_numbers_of_single_comparisons(sets):
     given = {"a": {"net": sets[0]}, "b": {"net": sets[1]}}
-    how = {"task": "semantic", "patch": PATCH, "theta": 0.6, "permutations": 40, "bootstrap": 20, "block": 0}
+    how = {"task": "semantic", "patch": PATCH, "theta": 0.6, "draws": 40, "block": 0}
     both = {(each.a, each.b): each for each in compare_many_sets(given, domains=DOMAINS, **how).comparisons}
     for a, b in ((0, 1), (1, 0)):
         one = compare_sets(sets[a], sets[b], settings()).result.numbers.overall

@@ -85,12 +85,12 @@ def test_a_net_that_finds_nothing_agrees_with_nothing():
     assert agreed(splits_findings(result(PARTS, numbers), NETS))[-1] == UNDECIDED
 
 
-def test_w1_stands_beside_its_floor():
+def test_w1_stands_beside_its_noise():
     numbers = {(kind, net): entry(0.03) for kind in ("sim-sim", "real-real", "real-sim")
                for net in ("net_sim", "net_real")}  # fmt: skip
     for findings in (splits_findings, all_findings):
         found = next(findings(result(PARTS, numbers), NETS))
-        assert found.here.startswith("sim-sim 0.030 (floor 0.020), real-real 0.030 (floor 0.020)")
+        assert found.here.startswith("sim-sim 0.030 (noise 0.020), real-real 0.030 (noise 0.020)")
         assert found.numbers["noise_sim-sim"] == pytest.approx(0.02)
 
 
@@ -153,7 +153,7 @@ def test_a_sweep_falls_along_both_axes_while_w1_stays():
     found = list(sweep_findings(swept((0.9, 0.7, 0.5, 0.6, 0.4), (0.10, 0.11, 0.12, 0.12, 0.10))))
     assert agreed(found) == [YES, YES, YES, YES]
     assert found[0].here == "O_A 0.900 at 0.5 to 0.500 at 0.8"
-    assert found[1].here == "W1 0.100 (floor 0.020) to 0.120 (floor 0.020), largest less smallest 0.020"
+    assert found[1].here == "W1 0.100 (noise 0.020) to 0.120 (noise 0.020), largest less smallest 0.020"
     assert found[2].here == "O_A 0.600 at 20 to 0.400 at 40"
     found = list(sweep_findings(swept((0.5, 0.7, 0.9, 0.8, 0.95), (0.10, 0.11, 0.30, 0.12, 0.10))))
     assert agreed(found) == [NO, NO, NO, NO]

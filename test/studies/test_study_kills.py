@@ -28,7 +28,7 @@ steps:
 """
 JUDGED = """
 title: Is a part of a set like the other?
-sizes: {small: {permutations: 20}, long: {permutations: 100000}}
+sizes: {small: {draws: 20}, long: {draws: 100000}}
 steps:
   parts: {matrix: {seed: [0, 1]}, split: {source: set.json, parts: 2, to: json, seed: "${seed}"}}
   judged:
@@ -36,8 +36,7 @@ steps:
     compare:
       a: {step: "parts-${seed}", file: 1.json}
       b: {step: "parts-${seed}", file: 2.json}
-      permutations: {size: permutations}
-      bootstrap: 20
+      draws: {size: draws}
       theta: 0.3
 """
 OPERATIONS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "open", "shutil.rmtree")

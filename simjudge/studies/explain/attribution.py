@@ -99,6 +99,20 @@ def resampled_interval(values: FloatArray) -> tuple[float, float]:
     return float(values[0] - spread), float(values[0] + spread)
 
 
+def share_of_whole(value: FloatArray, whole: FloatArray) -> FloatArray:
+    """A part as a share of the whole, to first order: a draw whose whole gap is next to 0 has no ratio.
+
+    Args:
+        value: (D,) the part, the truth first.
+        whole: (D,) the whole, whose truth is not 0.
+
+    Returns:
+        float64 (D,).
+    """
+    share = float(value[0] / whole[0])
+    return np.asarray(share + (value - value[0] - share * (whole - whole[0])) / whole[0])
+
+
 def order_certainty(shares: Mapping[str, FloatArray]) -> tuple[float | None, float | None]:
     """How sure the order of causes is.
 

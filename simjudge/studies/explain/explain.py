@@ -29,6 +29,7 @@ from simjudge.studies.explain.attribution import (
     order_certainty,
     resampled_interval,
     shapley_values,
+    share_of_whole,
 )
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.excess_judge import ExcessJudge
@@ -219,7 +220,7 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
         )
         for name in names
     )
-    rest_share = _interval(left / whole) if draft.is_gap else None
+    rest_share = _interval(share_of_whole(left, whole)) if draft.is_gap else None
     return replace(draft, causes=causes, rest_share=rest_share, first_sure=first, order_sure=order)
 
 
@@ -231,7 +232,7 @@ def _cause(
     whole: FloatArray | None,
 ) -> CauseShare:
     """One row; a share only where the whole can be told from nothing."""
-    share = None if value is None or whole is None else _interval(value / whole)
+    share = None if value is None or whole is None else _interval(share_of_whole(value, whole))
     w1 = None if value is None else _interval(value)
     if name == LABEL_MARGINS:
         growth = [] if judge.margins is None else judge.margins.growth.tolist()

@@ -112,7 +112,7 @@ def test_a_scene_has_the_course(tmp_path):
     from driving_scenes import STRAIGHT, scene_file  # noqa: PLC0415
 
     real = [made_drive(seed, laps=0.14) for seed in range(5)]
-    result = compare_drive_sets(real, real, replace(QUICK, course=str(scene_file(tmp_path, STRAIGHT)), bootstrap=0))
+    result = compare_drive_sets(real, real, replace(QUICK, course=str(scene_file(tmp_path, STRAIGHT)), draws=0))
     assert not result.course.closed
     assert [each.certainty.gap <= 0 for each in result.results] == [True] * 4
 

@@ -13,6 +13,7 @@ from simjudge.studies.explain.attribution import (
     order_certainty,
     resampled_interval,
     shapley_values,
+    share_of_whole,
 )
 
 NAMES = ("blur", "noise", "white_balance", "jpeg")
@@ -69,3 +70,14 @@ def test_the_order_is_as_sure_as_draws_hold_it():
     assert first == pytest.approx(0.53, abs=0.06)
     assert order == first
     assert order_certainty({"a": far["a"]}) == (None, None)
+
+
+def test_a_share_scatters_as_ratios_of_draws_do():
+    """Against the ratios themselves, where no whole is near 0; and no number is lost where one is 0."""
+    rng = np.random.default_rng(0)
+    whole = np.concatenate([[0.2], rng.normal(0.2, 0.004, 4000)])
+    value = np.concatenate([[0.1], 0.5 * whole[1:] + rng.normal(0, 0.003, 4000)])
+    low, high = resampled_interval(share_of_whole(value, whole))
+    assert (low, high) == pytest.approx(resampled_interval(value / whole), abs=0.002)
+    whole[7] = 0.0
+    assert np.isfinite(share_of_whole(value, whole)).all()

@@ -16,7 +16,7 @@ from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
 from simjudge.studies.explain.label_margins import LabelMargins
 
-FAST = {"permutations": 100, "bootstrap": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
+FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 BALANCE = Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})
 
 
@@ -92,8 +92,8 @@ def test_what_makes_no_sense_is_refused(scene, tmp_path):
         explain_sets(scene, scene)
     with pytest.raises(UsageError, match="white_balance"):
         explain_sets(scene, scene, detector=RedDetector(), causes="white_balanse")
-    with pytest.raises(UsageError, match="permutations"):
-        explain_sets(scene, scene, detector=RedDetector(), permutations=0)
+    with pytest.raises(UsageError, match="draws"):
+        explain_sets(scene, scene, detector=RedDetector(), draws=0)
     other = replace(scene, class_names={class_id: f"not {name}" for class_id, name in scene.class_names.items()})
     with pytest.raises(SimjudgeError, match="no class in common"):
         explain_sets(other, scene, tmp_path / "x", detector=RedDetector())

@@ -18,7 +18,7 @@ from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explanation import EXPLAINS
 from simjudge.studies.explain.scene_content import NO_PAIRS, paste_step
 
-FAST = {"permutations": 100, "bootstrap": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
+FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 SCENE = "objects,background"
 
 

@@ -161,7 +161,7 @@ def rendered(tmp_path_factory):
 def given(rendered):
     model = rendered[0.0][0].with_name("post.yaml")
     return {"model": model, "sensor": "lidar", "cuboid_iou": "bev", "paired": True, "patch": (8, 24), "theta": 0.5,
-            "range_columns": 360, "elevations": (-14, 4, 37), "permutations": 40, "bootstrap": 40, "block": 0,
+            "range_columns": 360, "elevations": (-14, 4, 37), "draws": 40, "block": 0,
             "evaluations": 0}  # fmt: skip
 
 

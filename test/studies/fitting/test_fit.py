@@ -21,7 +21,7 @@ from simjudge.studies.fitting.fitted_vector import PARAMETERS, chosen_parameters
 
 pytest.importorskip("cma", reason="the extra fit")
 
-FAST = {"permutations": 60, "bootstrap": 60, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 8, "paired": True}
+FAST = {"draws": 60, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 8, "paired": True}
 HIDDEN = [Step("gaussian_blur", {"sigma": 1.0}), Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})]
 
 

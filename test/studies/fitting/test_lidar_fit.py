@@ -106,7 +106,7 @@ def test_a_hidden_lidar_is_found_and_goes_on(clean, tmp_path):
                                        " noise: {range: 0.04}}\n")  # fmt: skip
     a = replace(degraded_clouds(clean, HIDDEN, 99), name="hidden")
     given = {"model": tmp_path / "post.yaml", "sensor": "lidar", "cuboid_iou": "bev", "patch": (8, 24), "theta": 0.5,
-             "range_columns": 360, "elevations": (-24, 2, 24), "permutations": 40, "bootstrap": 40, "block": 0,
+             "range_columns": 360, "elevations": (-24, 2, 24), "draws": 40, "block": 0,
              "evaluations": 9, "sensors": tmp_path / "car.yaml"}  # fmt: skip
     found = sj.fit(a, clean, tmp_path / "out", **given)
     noise, lost = found.parameters

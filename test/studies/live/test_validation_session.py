@@ -152,7 +152,7 @@ def test_a_journal_is_finished_with_other_settings_of_certainty_and_memory(side,
     second.close(finished=True)
 
 
-def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
+def test_the_plain_numbers_come_first_and_fewer_draws_are_said(side):
     live = session(side)
     for index in range(6):
         live.add(match(index))
@@ -170,8 +170,8 @@ def test_the_plain_numbers_come_first_and_fewer_permutations_are_said(side):
         many.add(match(index))
     late = many.compared(deadline=0.0)
     overall = late.result.numbers.overall
-    assert 0 < overall.permutations < 100_000
-    assert late.parameters["permutations"] == overall.permutations
+    assert 0 < overall.draws < 100_000
+    assert late.parameters["draws"] == overall.draws
     assert overall.mean_w1 == plain.result.numbers.overall.mean_w1
 
 

@@ -332,7 +332,7 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
     """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
     `part_a` is A's share of the batch. Of each draw "chance" is the integral of |D*|; "within", that with the noise
-    within the sets, which lacks a little, so that it and its square count "more" times (each its own); "around", that of |D + D*|;
+    within the sets, which lacks a little, so that it and its square count "more" times; "around", that of |D + D*|;
     "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")
@@ -435,7 +435,7 @@ def student(freedom: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
 
 
 def step_down(boots: dict[str, dict[str, Any]]) -> dict[str, float]:

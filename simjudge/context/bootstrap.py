@@ -322,8 +322,8 @@ class Bootstrap(ShortRepr):
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around, around_square, extreme, joined,
-            error, largest, total / joined,
+            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around,
+            around_square, extreme, joined, error, largest, total / joined,
         )  # fmt: skip
 
     @classmethod

@@ -20,7 +20,7 @@ from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 
-NOISE_DOUBT = 0.4
+NOISE_DOUBT = 0.8
 """Over the units of a batch: the relative error of its noise. Draws cannot tell it from a gap however many contexts."""
 LEAST_TOLD = 0.5
 """Share of the contexts that must have two or more units on either side before a class is judged."""

@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 MANIFEST, FACTS, PAGE = "manifest.sha256", "dossier.json", "index.html"
 CLOSE = 1e-8
 """Numbers agree to this; they are sums in another order."""
-SIGNIFICANCE, FEWEST_UNITS, LEAST_TOLD, NOISE_DOUBT, POWER = 0.05, 6, 0.5, 0.4, 0.8416
+SIGNIFICANCE, FEWEST_UNITS, LEAST_TOLD, NOISE_DOUBT, POWER = 0.05, 6, 0.5, 0.8, 0.8416
 """Corrected p up to which a difference is a gap; units of each side that a verdict needs; normal quantile at 0.8."""
 AT_ZERO = math.sqrt(2 / math.pi)
 """Mean size of a standard normal number."""
@@ -313,7 +313,8 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
         sums["around"] += len(twins) * found["around"]
         sums["around_square"] += len(twins) * found["around"] ** 2
         sums["extreme"] += len(twins) * found["extreme"]
-    arrays = {"own": own, "units": units, "adjusted": adjusted, "noise": noise, "square": square, "w1": w1, "difference": difference}
+    arrays = {"own": own, "units": units, "adjusted": adjusted, "noise": noise, "square": square, "w1": w1,
+              "difference": difference}  # fmt: skip
     return {**{name: np.array(each, np.float64) for name, each in arrays.items()}, **sums,
             "batch": np.array(batch, np.float64).reshape(-1, 2), "overlap": overlap}  # fmt: skip
 

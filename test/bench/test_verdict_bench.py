@@ -109,7 +109,7 @@ def test_told_test_and_comparison_have_one_w1(name):
     settings = verdicts.settings_of(design, 49, 1)
     found = verdicts.compare_pair(a.frames, b.frames, settings, precision=False)
     expected = verdicts.told_w1(a, b, settings)
-    assert found.numbers["overall"]["mean_w1"] == pytest.approx(expected, abs=1e-6)
+    assert found.numbers.overall.mean_w1 == pytest.approx(expected, abs=1e-6)
 
 
 def test_halves_of_a_set_share_no_photograph():

@@ -27,6 +27,8 @@ from simjudge.studies.many_sets import compare_many_sets
 SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}
 DOMAINS = {"r1": "real", "r2": "real", "s1": "sim"}
 FROM_STUDY = {"p_study", "verdict_study"}
+BESIDE = {"verdict_below", "verdict_above"}
+"""Of other thresholds, at which a study does not look."""
 
 
 def seen_by(frames: FrameSet, net: int, error: float) -> FrameSet:
@@ -54,7 +56,7 @@ def study():
 @pytest.mark.parametrize("net", ["good", "poor"])
 def test_the_numbers_are_those_of_a_comparison_by_itself(study, a, b, net):
     sets, paired = study_sets(), {a, b} == {"r1", "s1"}
-    alone = compare(sets[a][net], sets[b][net], paired=paired, **SETTINGS)
+    alone = compare(sets[a][net], sets[b][net], paired=paired, **{**SETTINGS, "draws": 24 * 100})
     found = study.find(a, b, net)
     assert found.paired == paired
     assert len(found.classes) == 2
@@ -62,7 +64,10 @@ def test_the_numbers_are_those_of_a_comparison_by_itself(study, a, b, net):
         expected = alone.content["overall"] if entry.key == "overall" else alone.content["by_class"][entry.key]
         numbers = entry.numbers.to_json()
         assert set(numbers) == set(expected) | FROM_STUDY
+        turned = expected["verdict_reason"] == "turns_with_theta"
         for name, value in expected.items():
+            if name in BESIDE or (turned and name in {"verdict", "verdict_reason"}):
+                continue
             same = pytest.approx(value, rel=1e-12, abs=1e-15) if isinstance(value, float) else value
             assert numbers[name] == same, name
 
@@ -75,11 +80,11 @@ def test_the_overlap_is_the_same_for_every_net(study):
                 assert getattr(one.numbers, name) == getattr(two.numbers, name)
 
 
-def test_two_joins_a_pair_of_sets_and_class_serve_all_nets_and_both_directions(monkeypatch):
+def test_one_join_of_a_pair_of_sets_and_a_class_serves_all_nets_and_both_directions(monkeypatch):
     joins = []
     monkeypatch.setattr(algorithm, "run_parts", lambda *args, **kw: joins.append(1) or join(*args, **kw))
     compare_many_sets(study_sets(), domains=DOMAINS, **{**SETTINGS, "draws": 0})
-    assert len(joins) == 3 * 2 * 2, "one for what units show, one for W1"
+    assert len(joins) == 3 * 2
 
 
 join = algorithm.run_parts
@@ -133,11 +138,11 @@ def test_a_saved_result_is_read_again_and_the_table_says_the_same(tmp_path):
     assert kinds["s1", "r1"] == kinds["r1", "s1"] == "real-sim"
 
 
-def test_permutations_suffice_for_the_number_of_tests():
+def test_draws_suffice_for_the_number_of_tests():
     told = []
-    found = compare_many_sets(study_sets(), domains=DOMAINS, log=told.append, **{**SETTINGS, "permutations": 50})
-    assert found.comparisons[0].overall.numbers.permutations == 12 * 2 * 20
-    assert "480 permutations in place of 50" in told[0]
+    found = compare_many_sets(study_sets(), domains=DOMAINS, log=told.append, **{**SETTINGS, "draws": 50})
+    assert found.comparisons[0].overall.numbers.draws == 12 * 2 * 100
+    assert "2,400 draws in place of 50" in told[0]
 
 
 def test_sets_are_read_from_files_and_pairs_may_name_a_net(tmp_path):

@@ -137,7 +137,6 @@ SMALL = ["frames_50", "laps_laps_ids", "slow_600", "names_nanoseconds", "sizes_5
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="G is an excess over a permuted floor, and units are frames and blocks of time", strict=True)
 @pytest.mark.parametrize("name", SMALL)
 def test_small_form_of_the_bench_holds(name):
     """What chance may have done (see `Row.faults`) is no failure here; the bench itself has the trials to tell."""

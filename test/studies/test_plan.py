@@ -108,7 +108,7 @@ def test_a_gap_above_the_performance_has_no_number():
 def test_sets_without_like_contexts_are_refused_in_one_line():
     far = made(2, 30)
     moved = replace(far, objects=replace(far.objects, box=far.objects.box * [0.2, 0.2, 2.0, 1.0]))
-    with pytest.raises(SimjudgeError, match="no context of set1 has a like one in set2: lower --theta"):
+    with pytest.raises(SimjudgeError, match="no context of set1 is like one of set2: lower --theta"):
         sj.plan(made(1, 30), moved, gap=0.1, theta=0.95, draws=100)
 
 

@@ -175,7 +175,10 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
     if evidence.mean_w1 is None or boot is None:
         few = evidence.mean_w1 is not None and evidence.tried
-        return replace(sure, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS) if few else sure
+        if not few:
+            return sure
+        held = replace(sure, units_a=size.units_a, units_b=size.units_b)
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())

@@ -141,7 +141,9 @@ class EntryNumbers:
     @property
     def lacks_gap(self) -> bool:
         """Whether it was judged, but without an estimate of the gap: results of earlier versions have none."""
-        return self.gap is None and self.verdict not in (Verdict.NOT_TESTED, Verdict.NO_OVERLAP)
+        judged = self.verdict not in (Verdict.NOT_TESTED, Verdict.NO_OVERLAP)
+        # Without p too, no context has two units on either side.
+        return self.gap is None and judged and not (self.verdict == Verdict.TOO_FEW and self.p_value is None)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.object_tables import row_offsets
@@ -88,6 +87,8 @@ class PlacedBoxes:
         """Match expected boxes with those of some rows: places in both."""
         if not len(centre) or not len(rows):
             return np.empty(0, np.int64), np.empty(0, np.int64)
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
+
         offset = centre[:, None] - self.centre[rows]
         scale = np.exp((size[:, None] + self.size[rows]) / 2)
         distance = np.hypot(offset[..., 0], offset[..., 1]) / scale

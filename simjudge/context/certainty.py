@@ -37,14 +37,14 @@ class Evidence(ShortRepr):
         bootstrap: of one class, or of all together; None where nothing was drawn.
         size: how many sampling units there are.
         adjusted: whether W1 of the draws is of adjusted performance.
-        tried: whether draws were asked for.
+        tried: how many draws were made, whether or not a context could carry them.
     """
 
     mean_w1: float | None
     bootstrap: Bootstrap | None = None
     size: SampleSize = NO_UNITS
     adjusted: bool = False
-    tried: bool = False
+    tried: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,10 +174,10 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     boot, size = evidence.bootstrap, evidence.size
     sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
     if evidence.mean_w1 is None or boot is None:
-        few = evidence.mean_w1 is not None and evidence.tried
+        few = evidence.mean_w1 is not None and evidence.tried > 0
         if not few:
             return sure
-        held = replace(sure, units_a=size.units_a, units_b=size.units_b)
+        held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
         return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))

@@ -142,8 +142,7 @@ class EntryNumbers:
     def lacks_gap(self) -> bool:
         """Whether it was judged, but without an estimate of the gap: results of earlier versions have none."""
         judged = self.verdict not in (Verdict.NOT_TESTED, Verdict.NO_OVERLAP)
-        # Without p too, no context has two units on either side.
-        return self.gap is None and judged and not (self.verdict == Verdict.TOO_FEW and self.p_value is None)
+        return self.gap is None and judged and not self.draws
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
@@ -94,11 +93,9 @@ def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | No
         overall: the numbers of all classes together, which say how many draws were made; None while nothing is
             compared: what was asked for.
     """
-    # Where no context could carry them, the draws were made all the same.
-    asked = overall is None or (not overall.draws and overall.verdict == Verdict.TOO_FEW)
     return {
         "margin": settings.margin,
-        "draws": settings.draws if asked or overall is None else overall.draws,
+        "draws": settings.draws if overall is None else overall.draws,
         "seed": settings.seed,
         "block": settings.block,
         "unit": settings.unit,

@@ -95,7 +95,7 @@ class Literal(NamedTuple):
     extreme: np.ndarray
 
 
-def literal(  # noqa: C901 - the page from top to bottom
+def literal(  # noqa: C901, PLR0912 - the page from top to bottom
     sets: Squares, normals: Normals, theta: float, model: PerformanceModel | None = None, least: int = 1
 ) -> dict[int, Literal]:
     """Section 6 for every compared context of A, sums written out: no order, no ranks, no running totals."""
@@ -164,7 +164,7 @@ def assert_equal(found: DrawnRows, wanted: dict[int, Literal]) -> None:
     kept, contexts = found.own > 0, sorted(wanted.values(), key=lambda one: one.w1)
     own = found.own[kept].astype(int)
     assert own.sum() == len(contexts)
-    assert found.own.max(initial=0) > 1
+    assert found.own.max(initial=0) > 1 or not contexts
     assert (np.isnan(found.w1) | (found.w1 == UNTOLD))[~kept].all()
     order = np.argsort(np.repeat(found.w1[kept], own), kind="stable")
     for name in ("w1", "noise", "square"):
@@ -207,7 +207,7 @@ CASES = {
     "pairs": paired(made(3)),
     "one unit of A": lonely(made(4)),
     "pairs with blocks of time": with_blocks(paired(made(5))),
-    "few in B": made(6, 25, 5, 3),
+    "few in B": made(6, 25, 12, 6),
 }
 
 
@@ -219,7 +219,9 @@ def test_the_compiled_loop_equals_the_page_written_down_slowly(case, adjusted):
     [found] = draw_pairs([sets.pair(normals, model)], METHOD, THETAS)
     for theta, drawn in zip(THETAS, found, strict=True):
         wanted = literal(sets, normals, theta, model)
-        assert wanted
+        if case == "one unit of A":
+            assert not wanted
+            assert (drawn.w1 == UNTOLD).any()
         assert_equal(drawn, wanted)
 
 
@@ -378,7 +380,7 @@ def test_of_sets_that_do_not_differ_the_noise_is_their_w1_and_p_is_uniform(units
 
 
 @pytest.mark.parametrize(
-    "units", [(1, 1), (2, 2), (1, 5), (3, 3), (2, 6), (1, 40), (3, 40), (6, 40), (12, 12)], ids=str
+    "units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str
 )
 def test_many_batches_of_few_units_have_the_w1_that_their_draws_have(units):
     """A mean over hundreds of contexts of a sample or two has little scatter: a small lack would make p tiny."""

@@ -81,7 +81,7 @@ def seen_through(plain: sj.FrameSet, camera: dict[str, Any], kinds: tuple[str, .
 
 def true_shares(plain: sj.FrameSet, camera: dict[str, Any], detector: Any, case: int, method: dict[str, Any]) -> dict:
     """The Shapley value of each defect, of W1 between the frames that have some defects and those that have none."""
-    kinds, settings = tuple(camera), method | {"permutations": 0, "bootstrap": 0}
+    kinds, settings = tuple(camera), method | {"draws": 0}
     predicted = sj.detect(plain, detector)
 
     def w1(frames: sj.FrameSet) -> float:
@@ -106,7 +106,7 @@ def run_case(plain: sj.FrameSet, detector: Any, folder: Path, case: int, given: 
     """Hide a camera, explain and fit it, and write the answer and what was found."""
     begin, camera = time.monotonic(), draw_camera(case)
     method = {"paired": True, "block": 0, "patch": (given.patch, given.patch), "theta": given.theta,
-              "permutations": given.permutations, "bootstrap": given.bootstrap}  # fmt: skip
+              "draws": given.draws}  # fmt: skip
     hidden = seen_through(plain, camera, tuple(camera), case)
     explained = sj.explain(hidden, plain, detector=detector, sample=given.sample, **method)
     fitted = sj.fit(hidden, plain, detector=detector, sample=given.sample, evaluations=given.evaluations, **method)
@@ -207,8 +207,7 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=24)
     parser.add_argument("--patch", type=int, default=40)
     parser.add_argument("--theta", type=float, default=0.5)
-    parser.add_argument("--permutations", type=int)
-    parser.add_argument("--bootstrap", type=int, default=1000)
+    parser.add_argument("--draws", type=int, default=1000)
     given = parser.parse_args()
     if given.table:
         print_tables([Path(each) for each in given.paths])

@@ -60,7 +60,7 @@ class JoinedPair(NamedTuple):
     Attributes:
         comparisons: at each threshold.
         drawn: what draws give for the joined rows, at each threshold; none where nothing is drawn.
-        balance: (K,), the mean of the standardized differences over the compared contexts of A, at the lowest
+        balance: (K,), the mean of the standardized differences over the compared contexts of A at one
             threshold; NaN where a covariate is constant. None where not wanted.
     """
 
@@ -86,6 +86,7 @@ def compare_pairs(
     thetas: Sequence[float] | None = None,
     advance: Advance | None = None,
     run: PartRunner | None = None,
+    balance_at: int = 0,
 ) -> list[JoinedPair]:
     """Compare the contexts of one class for several detectors, and in both directions, with one join.
 
@@ -95,13 +96,14 @@ def compare_pairs(
         thetas: thresholds, ascending; one join at the lowest serves all.
         advance: told (contexts done, contexts in all).
         run: who does the parts of the join; all cores of this machine where not given.
+        balance_at: number of the threshold at which balance is measured, where it is wanted.
 
     Returns:
         The results, pair by pair.
     """
     return [
         JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.drawn, whole.balance)
-        for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run), strict=True)
+        for pair, whole in zip(pairs, _compare(pairs, method, thetas, advance, run, balance_at=balance_at), strict=True)
     ]
 
 
@@ -126,12 +128,13 @@ def _compare(
     advance: Advance | None = None,
     run: PartRunner | None = None,
     share: float = 1.0,
+    balance_at: int = 0,
 ) -> list[_Whole]:
     """Do the join in parts, and put the parts together for each pair."""
     limits = (method.theta,) if thetas is None else tuple(thetas)
     contexts = ContextPool.of_sets(pairs[0].a.contexts, pairs[0].b.contexts)
     pooled = tuple(PooledPair.of_pair(pair, contexts) for pair in pairs)
-    plan = JoinPlan(contexts.tree, pooled, limits, method.strict, method.min_batch_size)
+    plan = JoinPlan(contexts.tree, pooled, limits, method.strict, method.min_batch_size, balance_at)
     both = any(pair.swapped for pair in pairs)
     rows = np.arange(len(contexts.tree))
     rows = rows if both else rows[pooled[0].of_a(rows)]
@@ -202,7 +205,7 @@ class _Whole:
         """See `JoinedPair`."""
         if self._pair.covariates is None:
             return None
-        compared = self._balance[~np.isnan(self._w1[:, 0])]
+        compared = self._balance[~np.isnan(self._balance).all(1)]
         return compared.mean(0) if len(compared) else np.full(compared.shape[1], np.nan)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:

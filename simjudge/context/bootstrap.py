@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.bootstrap_loops import add_drawn
+from simjudge.context.bootstrap_loops import UNTOLD, add_drawn
 from simjudge.context.distinct import Members
 from simjudge.context.performance_model import PerformanceModel
 from simjudge.context.similarity_join import Neighbours
@@ -31,7 +31,7 @@ LEAST_DRAWS = 10
 """A batch of fewer draws is not worth a join, unless it is the last."""
 TIME_KEPT = 0.9
 """Share of the time left that a batch is planned for."""
-_BY_ROW, _BY_DRAW = ("w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
+_BY_ROW, _BY_DRAW = ("units", "w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
 MOST_WORK = 1e11
 """Samples in batches, times draws, that a class may cost: beyond it, a drawn part of the contexts carries the draws."""
 
@@ -182,12 +182,16 @@ class DrawnRows(ShortRepr):
     """What draws give for R rows (distinct contexts): sums over the draws by row, and over the rows by draw.
 
     Attributes:
-        own: (R,) how many contexts of A each row stands for; 0 where it is not compared.
+        own: (R,) how many contexts of A each row stands for; 0 where it carries no draws.
+        untold: (R,) the same of rows that are compared, but have a side of a single unit.
+        units: (R,) units of A and of B in the batch of each.
         w1, noise, square: (R,) W1, and sums over the draws of W* and of its square, with the noise within the sets.
         chance, around, around_square, extreme: (draws,), see `bootstrap_loops.add_drawn`.
     """
 
     own: FloatArray
+    untold: FloatArray
+    units: FloatArray
     w1: FloatArray
     noise: FloatArray
     square: FloatArray
@@ -199,11 +203,12 @@ class DrawnRows(ShortRepr):
     @classmethod
     def zeros(cls, rows: int, draws: int) -> DrawnRows:
         """Nothing is added yet."""
-        return cls(np.zeros(rows), *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in range(4)))
+        nothing = (np.zeros(rows), np.zeros(rows), np.zeros(rows))
+        return cls(*nothing, *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in range(4)))
 
     def by_row(self) -> tuple[FloatArray, ...]:
         """The sums of rows."""
-        return self.own, self.w1, self.noise, self.square
+        return self.own, self.untold, self.units, self.w1, self.noise, self.square
 
     def by_draw(self) -> tuple[FloatArray, ...]:
         """The sums of draws."""
@@ -227,9 +232,10 @@ class DrawnRows(ShortRepr):
         seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
         add_drawn(
             near.start, near.rank, own, expected, samples.adjusted, arrays, normal, min_batch, *seen,
-            self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
+            self.units[rows], self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
         )  # fmt: skip
-        self.own[rows] = np.where(np.isnan(self.w1[rows]), 0.0, own)
+        self.own[rows] = np.where(self.w1[rows] >= 0, own, 0.0)
+        self.untold[rows] = np.where(self.w1[rows] == UNTOLD, own, 0.0)
 
     def add(self, rows: slice, part: DrawnRows) -> None:
         """Enter the rows of a part, and add its draws."""
@@ -246,15 +252,18 @@ class Bootstrap(ShortRepr):
     Attributes:
         contexts: how many compared contexts of A it stands for.
         weight: float64 (R,), the share of each row in them; they sum to 1.
+        units: float64 (R,), units of A and of B in the batch of each.
         w1, noise, square: float64 (R,), W1 of each, and the means of W* and of its square with the noise within.
         chance, around, around_square, extreme: float64 (draws,), means over the contexts.
         drawn: how many of the contexts carry the draws.
         row_error: standard error of a mean over contexts where a drawn part stands for all; 0 where all carry draws.
         largest: the largest W1 that there can be.
+        told: the share of the contexts with two or more units on either side, which alone carry the draws.
     """
 
     contexts: float
     weight: FloatArray
+    units: FloatArray
     w1: FloatArray
     noise: FloatArray
     square: FloatArray
@@ -265,6 +274,7 @@ class Bootstrap(ShortRepr):
     drawn: float
     row_error: float = 0.0
     largest: float = 1.0
+    told: float = 1.0
 
     @property
     def drawn_share(self) -> float:
@@ -298,6 +308,7 @@ class Bootstrap(ShortRepr):
         kept = batches[0].own > 0
         own = batches[0].own[kept]
         total, draws = float(own.sum()), sum(len(batch.chance) for batch in batches)
+        joined = total + float(batches[0].untold.sum())
         if not total or not draws:
             return None
         w1 = batches[0].w1[kept]
@@ -307,12 +318,12 @@ class Bootstrap(ShortRepr):
         chance, around, around_square, extreme = (
             np.concatenate(arrays) / total for arrays in zip(*(batch.by_draw() for batch in batches), strict=True)
         )
-        weight, left = own / total, max(0.0, 1 - total / max(compared, total))
+        weight, left = own / total, max(0.0, 1 - joined / max(compared, joined))
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, total)), weight, w1, noise, square, chance, around, around_square, extreme, total,
-            error, largest,
+            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around,
+            around_square, extreme, joined, error, largest, total / joined,
         )  # fmt: skip
 
     @classmethod
@@ -323,7 +334,7 @@ class Bootstrap(ShortRepr):
             return None
         share = [part.contexts / total for part in parts]
         weight = np.concatenate([part.weight * each for part, each in zip(parts, share, strict=True)])
-        w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
+        units, w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
         chance, around, around_square, extreme = (
             np.sum([getattr(part, name) * each for part, each in zip(parts, share, strict=True)], 0)
             for name in _BY_DRAW
@@ -331,5 +342,6 @@ class Bootstrap(ShortRepr):
         error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
         drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
-            total, weight, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest
+            total, weight, units, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest,
+            sum(part.told * each for part, each in zip(parts, share, strict=True)),
         )

@@ -10,6 +10,8 @@ from numba import njit
 
 LANES = 128
 """Draws that one pass over a batch serves: their sums stay in the cache next to the core."""
+UNTOLD = -1.0
+"""In place of W1 of a row of which one side is a single unit."""
 NOISE_ALIKE, NOISE_UNLIKE, NOISE_MOST, SQUARE_UNLIKE = 0.5, 0.9, 0.25, 0.65
 CHANCE_ALIKE, CHANCE_UNLIKE = 0.77, (0.06, 0.19)
 """What draws lack where a batch holds few units: of like and of unlike number on the two sides, see `shortfall`.
@@ -70,8 +72,8 @@ def count_units(first, last, rank, from_a, of_a, unit, seen):
 
 @njit(cache=True, nogil=True)
 def inflation(units):
-    """What makes up for distribution functions that are taken from the batch itself; 0 where there is one unit."""
-    return math.sqrt(units / (units - 1)) if units > 1 else 0.0
+    """What makes up for distribution functions that are taken from the batch itself."""
+    return math.sqrt(units / (units - 1))
 
 
 @njit(cache=True, nogil=True)
@@ -93,13 +95,13 @@ def shortfall(units_a, units_b):
     # One unit against one has 1.77 times the W1 of plain draws, two against two 1.25, six against six 1.07.
     chance = 1 + CHANCE_ALIKE / (units - 1) + min(unlike, CHANCE_UNLIKE[0] + CHANCE_UNLIKE[1] * unlike)
     noise = 1 + min(NOISE_MOST, NOISE_ALIKE / units + NOISE_UNLIKE * unlike)
-    return chance, noise, 1 + SQUARE_UNLIKE * unlike if min(units_a, units_b) > 1 else 1.0
+    return chance, noise, 1 + SQUARE_UNLIKE * unlike
 
 
 @njit(cache=True, nogil=True)
 def add_drawn(
     start, rank, own, expected, adjusted, samples, normal, min_batch, seen_unit, seen_block,
-    row_w1, row_noise, row_square, chance, around, around_square, extreme,
+    row_units, row_w1, row_noise, row_square, chance, around, around_square, extreme,
 ):  # fmt: skip
     """Add to the sums over draws what every row gives that is compared.
 
@@ -112,8 +114,10 @@ def add_drawn(
         normal: float32 (cells, draws), a normal number for each cell and draw.
         min_batch: smallest batch, in both sets, that is compared.
         seen_unit, seen_block: all False, by number of the unit and of the block.
+        row_units: float64 (R,), out: how many units A and B have in it.
         row_w1, row_noise, row_square: float64 (R,), out: W1, and the sums of W* and of its square with the noise
-            within the sets. NaN where a row is not compared.
+            within the sets. W1 is NaN where a row is not compared, and UNTOLD where a side of it is one unit: nothing
+            tells its noise from a gap, and it takes no part in the draws.
         chance, around, around_square, extreme: float64 (draws,), grow by `own` times the integral of |D*|; that of
             |D + D*| with the noise within, and its square; and that of |D*| had all of A the performance 0 and all of
             B 1.
@@ -142,10 +146,12 @@ def add_drawn(
             count_units(first, last, rank, from_a, 0, unit, seen_unit),
             count_units(first, last, rank, from_a, 0, block, seen_block),
         )
+        if units_a < 2 or units_b < 2:
+            row_w1[r] = UNTOLD
+            continue
+        row_units[r] = units_a + units_b
         more_a, more_b = inflation(units_a), inflation(units_b)
         more_chance, more, more_square = shortfall(units_a, units_b)
-        units = units_a + units_b
-        more_pooled = math.sqrt(units / (units - 1))
         part_a = n_a / (n_a + n_b)
         w1 = 0.0
         for i in range(last - first - 1):
@@ -178,15 +184,11 @@ def add_drawn(
                         so_far_b[d] += s * numbers[d]
                 step = value[i + 1] - value[i]
                 if step > 0:
-                    together = part_a * share_a[i] + (1 - part_a) * share_b[i]
-                    f_a = share_a[i] if more_a > 0 else together
-                    f_b = share_b[i] if more_b > 0 else together
-                    scale_a = more_a if more_a > 0 else more_pooled
-                    scale_b = more_b if more_b > 0 else more_pooled
+                    together, f_a, f_b = part_a * share_a[i] + (1 - part_a) * share_b[i], share_a[i], share_b[i]
                     apart = share_a[i] - share_b[i]
                     for d in range(count):
                         area[d] += abs(so_far_a[d] + so_far_b[d] - together * (all_a[d] + all_b[d])) * step
-                        inside = scale_a * (so_far_a[d] - f_a * all_a[d]) + scale_b * (so_far_b[d] - f_b * all_b[d])
+                        inside = more_a * (so_far_a[d] - f_a * all_a[d]) + more_b * (so_far_b[d] - f_b * all_b[d])
                         within[d] += abs(inside) * step
                         redrawn[d] += abs(apart + inside) * step
             for d in range(count):

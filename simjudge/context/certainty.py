@@ -20,6 +20,10 @@ from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 
+NOISE_DOUBT = 0.8
+"""Over the units of a batch: the relative error of its noise. Draws cannot tell it from a gap however many contexts."""
+LEAST_TOLD = 0.5
+"""Share of the contexts that must have two or more units on either side before a class is judged."""
 POWER_QUANTILE = 0.8416
 """Of the normal distribution at 0.8: a gap this many spreads above what must be passed is shown in 80 of 100 cases."""
 
@@ -33,12 +37,14 @@ class Evidence(ShortRepr):
         bootstrap: of one class, or of all together; None where nothing was drawn.
         size: how many sampling units there are.
         adjusted: whether W1 of the draws is of adjusted performance.
+        tried: how many draws were made, whether or not a context could carry them.
     """
 
     mean_w1: float | None
     bootstrap: Bootstrap | None = None
     size: SampleSize = NO_UNITS
     adjusted: bool = False
+    tried: int = 0
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,8 @@ def _reason(evidence: Evidence) -> Reason:
         return Reason.FEW_UNITS
     if boot is None:
         return Reason.NONE
+    if boot.told < LEAST_TOLD:
+        return Reason.FEW_UNITS
     if 1 / (1 + boot.draws) > SIGNIFICANCE:
         return Reason.FEW_DRAWS
     # Had all of A the performance 0 and all of B 1, W1 would be 1: do few heavy units make that by chance?
@@ -166,7 +174,11 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     boot, size = evidence.bootstrap, evidence.size
     sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
     if evidence.mean_w1 is None or boot is None:
-        return sure
+        few = evidence.mean_w1 is not None and evidence.tried > 0
+        if not few:
+            return sure
+        held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())
@@ -176,8 +188,8 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         noise=boot.mean_noise,
         noise_q95=float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
         gap=gap.mean,
-        gap_low=max(0.0, gap.mean - error),
-        gap_high=min(boot.largest, gap.mean + error),
+        gap_low=max(0.0, doubted_gap(boot, 1.0) - error),
+        gap_high=min(boot.largest, doubted_gap(boot, -1.0) + error),
         gap_share=gap.share,
         gap_size=gap.size,
         detectable_gap=gap_behind(needed, boot.noise, boot.weight),
@@ -193,6 +205,12 @@ def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
     spread = math.hypot(float(gap_draws(boot).std()), boot.row_error)
     return spread * interval_width(max(1, units - 1))
+
+
+def doubted_gap(boot: Bootstrap, sign: float) -> float:
+    """The gap if the noise is larger (1) or smaller (-1) than it seems, as few units in a batch leave open."""
+    factor = 1 + sign * NOISE_DOUBT / boot.units
+    return estimate_gap(boot.w1, boot.noise * factor, boot.square * factor**2, boot.weight, boot.largest).mean
 
 
 def gap_draws(boot: Bootstrap) -> FloatArray:

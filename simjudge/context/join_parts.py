@@ -41,6 +41,7 @@ class JoinPlan(ShortRepr):
         pairs: what is to be compared on the join.
         thetas: thresholds, ascending.
         strict, min_batch: see `simjudge.context.method.Method`.
+        balance_at: number of the threshold at which balance is measured.
     """
 
     tree: ContextTree
@@ -48,6 +49,7 @@ class JoinPlan(ShortRepr):
     thetas: tuple[float, ...]
     strict: bool
     min_batch: int
+    balance_at: int = 0
 
 
 class PartRunner(Protocol):
@@ -76,7 +78,7 @@ class PairPart(ShortRepr):
             of A holds the sample.
         match: int64 (R,), the most similar sample of B, -1 where none is similar.
         match_similarity: (R,), its similarity.
-        balance: (R, K), see `balance.standardized_differences`, at the lowest threshold; None where not wanted.
+        balance: (R, K), see `balance.standardized_differences`, at one threshold; None where not wanted.
         drawn: what draws give, or W1 of adjusted performance alone, at each threshold; none where there is neither.
     """
 
@@ -146,7 +148,9 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
     if part.balance is not None and pair.covariates is not None and pair.spread is not None:
-        part.balance[rows] = standardized_differences(near, pair.covariates, ~pair.from_a, pair.spread)
+        part.balance[rows] = standardized_differences(
+            near, pair.covariates, ~pair.from_a, pair.spread, plan.balance_at
+        )
     if pair.drawn is None or pair.cells is None:
         return
     members, near = pair.samples.take(near.row), block.neighbours(pair.drawn_ranks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.object_tables import row_offsets
 
 _REACH = 1.0
@@ -29,8 +30,8 @@ _LEAST_GAIN = 0.5
 """Share of what chance leaves unmatched that neighbouring frames must match."""
 
 
-@dataclass(frozen=True)
-class PlacedBoxes:
+@dataclass(frozen=True, repr=False)
+class PlacedBoxes(ShortRepr):
     """The boxes of a set by frame, as centre and logarithm of the diagonal.
 
     Attributes:

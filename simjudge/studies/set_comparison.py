@@ -40,6 +40,7 @@ class SetComparison(ShortRepr):
         method: what a context is.
         adjusts: whether performance is adjusted where batches hold unlike objects.
         balance: of each class that was compared: how unlike they are, and what was expected of them.
+        draws_made: how many draws were made of each batch.
     """
 
     sets: tuple[JudgedSet, JudgedSet]
@@ -47,6 +48,7 @@ class SetComparison(ShortRepr):
     method: Method
     adjusts: bool = True
     balance: dict[int, ClassBalance] = field(default_factory=dict)
+    draws_made: list[int] = field(default_factory=list)
 
     @property
     def class_ids(self) -> list[int]:
@@ -96,7 +98,7 @@ class SetComparison(ShortRepr):
         classes = [
             Evidence(
                 reduce_comparisons([one]).mean_w1, drawn[k][number] if drawn[k] else None, self.size([k]),
-                adjusted=self.model(k) is not None,
+                adjusted=self.model(k) is not None, tried=sum(self.draws_made),
             )
             for k, one in comparisons.items()
         ]  # fmt: skip
@@ -104,7 +106,7 @@ class SetComparison(ShortRepr):
         mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
         compared = [k for k, one in comparisons.items() if one.compared.any()]
         adjusted = any(self.model(k) is not None for k in compared)
-        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted)
+        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=sum(self.draws_made))
         each, all_classes = estimate_certainty(classes, overall, margin)
         return dict(zip(comparisons, each, strict=True)), all_classes
 
@@ -194,14 +196,17 @@ def compare_together(
     """
     first = scheduled[0].comparison
     method, ids = first.method, first.class_ids
-    limits = [method.theta] if thetas is None else thetas
+    limits = [method.theta] if thetas is None else list(thetas)
+    # Whether batches are balanced is a matter of the method's own threshold, if others are looked at too.
+    balance_at = limits.index(method.theta) if method.theta in limits else 0
     both = any(each.swapped for each in scheduled)
     counts = [len(judged.frames.objects) for judged in first.sets]
     work, done = counts[0] + (counts[1] if both else 0), 0
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
     for class_id in ids:
         pairs = _class_pairs(scheduled, class_id)
-        for number, result in enumerate(compare_pairs(pairs, method, limits, _shifted(advance, done, work), run)):
+        found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run, balance_at)
+        for number, result in enumerate(found):
             if result.balance is not None:
                 each = scheduled[number].comparison
                 each.balance[class_id] = class_balance(each.sets, class_id, pairs[number], result.balance)
@@ -220,6 +225,8 @@ def compare_together(
                 if batches[number] is not None:
                     parts[number][class_id].append(drawn)
             del pairs
+        for each, batch in zip(scheduled, batches, strict=True):
+            each.comparison.draws_made.append(0 if batch is None else batch.count)
         batches = [
             None if batch is None else each.schedule.next_batch()
             for each, batch in zip(scheduled, batches, strict=True)

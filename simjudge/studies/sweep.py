@@ -143,12 +143,14 @@ def sweep_pair(
     wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
-        sets = (a, b)
+        sets, units_there = (a, b), units
         if settings.task == SEMANTIC and patch != method.patch:  # other patches are other samples
             sets = judge_sets(set_a, set_b, replace(settings, patch=patch), Losses())[:2]
+            units_there = comparison_units(*sets, settings)
         at_patch = SetComparison(
-            sets, units, replace(method, patch=patch, paint_masks=painted.use_masks), adjusts=settings.preset != "cpd"
-        )
+            sets, units_there, replace(method, patch=patch, paint_masks=painted.use_masks),
+            adjusts=settings.preset != "cpd",
+        )  # fmt: skip
         by_theta, drawn = at_patch.compare(at_patch.schedule(settings), limits)
         for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
             certainty, overall = at_patch.certainty(comparisons, drawn, t, settings.margin)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.arrays import FloatArray
@@ -222,6 +224,11 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
     )
     rest_share = _interval(share_of_whole(left, whole)) if draft.is_gap else None
     return replace(draft, causes=causes, rest_share=rest_share, first_sure=first, order_sure=order)
+
+
+def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """(D,) of a draw that has no gap, nothing has a share."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
 
 
 def _cause(

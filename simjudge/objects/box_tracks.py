@@ -88,14 +88,17 @@ class PlacedBoxes(ShortRepr):
         """Match expected boxes with those of some rows: places in both."""
         if not len(centre) or not len(rows):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
-
         offset = centre[:, None] - self.centre[rows]
         scale = np.exp((size[:, None] + self.size[rows]) / 2)
         distance = np.hypot(offset[..., 0], offset[..., 1]) / scale
         growth = np.abs(size[:, None] - self.size[rows])
         cost = distance + growth
         cost[(distance > reach[:, None]) | (growth > _SIZE) | (kind[:, None] != self.kind[rows])] = _NEVER
+        able = cost < _NEVER
+        if max(able.sum(0).max(), able.sum(1).max()) <= 1:
+            return np.nonzero(able)
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import, needed where one has a choice
+
         i, j = linear_sum_assignment(cost)
         good = cost[i, j] < _NEVER
         return i[good], j[good]

@@ -165,7 +165,7 @@ def plan(
         )
         for k, boots in classes.items()
     ]  # fmt: skip
-    forecast = _Forecast.of_draws(*together, settings.gap, 1)
+    forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
     size = comparison.size(list(classes))
     entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
     counts = (units.sides[0].count, units.sides[1].count)

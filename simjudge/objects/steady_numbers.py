@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
 
@@ -32,8 +33,8 @@ _STEP = 3.5
 """Steps of a sequence within which a thing cannot have gone far."""
 
 
-@dataclass(frozen=True)
-class NumberedThings:
+@dataclass(frozen=True, repr=False)
+class NumberedThings(ShortRepr):
     """What instance numbers tell.
 
     Attributes:

@@ -11,6 +11,7 @@ import numpy as np
 
 from simjudge.context.block_length import BlockLength, estimate_block_length
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence
@@ -23,8 +24,8 @@ _VARIANTS = 0.05
 """Share of frames at the very time of another one, above which things cannot be followed: variants of photographs."""
 
 
-@dataclass(frozen=True)
-class FrameBlocks:
+@dataclass(frozen=True, repr=False)
+class FrameBlocks(ShortRepr):
     """The frames of a set, grouped without regard to what they show.
 
     Attributes:

@@ -200,8 +200,8 @@ def test_a_node_that_dies_ends_the_launch():
 
 
 def test_an_argument_that_is_misspelled_is_named():
-    done = launch("validate", a="nothing", b="nothing", bootstrapp="0", timeout=60)
-    assert "bootstrapp:= counts for nothing: validate has no such argument (did you mean bootstrap:= ?)" in done.stdout
+    done = launch("validate", a="nothing", b="nothing", drawss="0", timeout=60)
+    assert "drawss:= counts for nothing: validate has no such argument (did you mean draws:= ?)" in done.stdout
 
 
 @pytest.mark.parametrize(("given", "message"), [({}, "model"), ({"model": "m", "rviz": "maybe"}, "rviz")])

@@ -40,7 +40,7 @@ NOT_ESTIMATED = {"gap_share", "gap_size", "adjusted_w1", "detectable_gap", "p_ad
 
 @pytest.mark.parametrize("far", [False, True])
 def test_a_summary_holds_every_number(far):
-    numbers = compare_pair(made(1), made(2, far=far), SHORT).numbers
+    numbers = compare_pair(made(1, 12), made(2, 12, far), SHORT).numbers
     message = summary_message(HEAD, numbers, None, about(), ["1 thing: here"], 6)
     entries = [*zip(message.by_class, numbers.by_class.values(), strict=True), (message.overall, numbers.overall)]
     undefined = 0

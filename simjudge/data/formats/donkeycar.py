@@ -140,7 +140,7 @@ def _number(file: Path) -> tuple[int, str]:
 FORMATS = (
     Format(
         "donkeycar", "donkeycar", "a tub of donkeycar (manifest.json and catalog_0.catalog)",
-        lambda source: is_tub(source.path), 30, read=lambda source, _options: read_tub(source.path),
+        lambda source: is_tub(source.path), 28, read=lambda source, _options: read_tub(source.path),
     ),
 )  # fmt: skip
 """What donkeycar records while somebody drives."""

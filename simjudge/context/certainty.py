@@ -37,14 +37,14 @@ class Evidence(ShortRepr):
         bootstrap: of one class, or of all together; None where nothing was drawn.
         size: how many sampling units there are.
         adjusted: whether W1 of the draws is of adjusted performance.
-        tried: whether draws were asked for.
+        tried: how many draws were made, whether or not a context could carry them.
     """
 
     mean_w1: float | None
     bootstrap: Bootstrap | None = None
     size: SampleSize = NO_UNITS
     adjusted: bool = False
-    tried: bool = False
+    tried: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,11 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
     boot, size = evidence.bootstrap, evidence.size
     sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
     if evidence.mean_w1 is None or boot is None:
-        few = evidence.mean_w1 is not None and evidence.tried
-        return replace(sure, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS) if few else sure
+        few = evidence.mean_w1 is not None and evidence.tried > 0
+        if not few:
+            return sure
+        held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())
@@ -229,4 +232,4 @@ def interval_width(degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))
+    return z + sum(term / math.pow(degrees, power) for power, term in enumerate(terms, 1))

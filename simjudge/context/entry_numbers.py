@@ -141,7 +141,8 @@ class EntryNumbers:
     @property
     def lacks_gap(self) -> bool:
         """Whether it was judged, but without an estimate of the gap: results of earlier versions have none."""
-        return self.gap is None and self.verdict not in (Verdict.NOT_TESTED, Verdict.NO_OVERLAP)
+        judged = self.verdict not in (Verdict.NOT_TESTED, Verdict.NO_OVERLAP)
+        return self.gap is None and judged and not self.draws
 
 
 @dataclass(frozen=True)

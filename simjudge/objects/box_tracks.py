@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
@@ -95,6 +94,11 @@ class PlacedBoxes(ShortRepr):
         growth = np.abs(size[:, None] - self.size[rows])
         cost = distance + growth
         cost[(distance > reach[:, None]) | (growth > _SIZE) | (kind[:, None] != self.kind[rows])] = _NEVER
+        able = cost < _NEVER
+        if max(able.sum(0).max(), able.sum(1).max()) <= 1:
+            return np.nonzero(able)
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import, needed where one has a choice
+
         i, j = linear_sum_assignment(cost)
         good = cost[i, j] < _NEVER
         return i[good], j[good]

@@ -531,6 +531,9 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
         if boot is None:
             if entry["compared"]:
                 entry |= {"verdict": "too_few", "verdict_reason": "few_units"}
+                units = unit_counts(table, rows[key])
+                draws = len(next(iter(found.values()))[1]["chance"])
+                entry |= {"draws": draws, "units_a": units[0], "units_b": units[1]}
             continue
         units = unit_counts(table, rows[key])
         gap, share, size = estimate_gap(boot)

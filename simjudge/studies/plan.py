@@ -153,7 +153,9 @@ def plan(
     frames = (len(sets[0].frames), len(sets[1].frames))
     names = sets[0].frames.class_names
     classes = {k: (boot, without[k]) for k, boot in with_gap.items() if k in without}
-    if not classes:
+    sides = zip(*classes.values(), strict=True)
+    together = [boot for parts in sides if (boot := Bootstrap.together(parts)) is not None]
+    if not together:
         raise SimjudgeError(f"no context of {sets[0].frames.name} is like one of {sets[1].frames.name}: lower --theta")
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
@@ -163,7 +165,6 @@ def plan(
         )
         for k, boots in classes.items()
     ]  # fmt: skip
-    together = [Bootstrap.together(parts) for parts in zip(*classes.values(), strict=True)]
     forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
     size = comparison.size(list(classes))
     entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))

@@ -13,7 +13,6 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import FrameSequence
 from simjudge.objects.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
-from simjudge.objects.passed_places import join_passes
 from simjudge.objects.steady_numbers import numbered_things
 from simjudge.studies.unit_blocks import followed_parts
 
@@ -106,6 +105,8 @@ def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> lis
     out = list(things)
     if not followed:
         return out
+    from simjudge.objects.passed_places import join_passes  # noqa: PLC0415 - what it searches with is slow to import
+
     frame, box, kind, track, sequences = [], [], [], [], []
     frame_count = track_count = 0
     for k in followed:
@@ -134,17 +135,17 @@ def seen_together(things: SeenThings, frame: IntArray) -> IntArray:
     Returns:
         int64 (N,), the joined thing of each object, by the least of their numbers; -1 for none.
     """
+    rows = np.flatnonzero(things.thing >= 0)
+    numbers, of = np.unique(things.thing[rows], return_inverse=True)
+    if len(numbers) < 2:
+        return things.thing
     from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
-    rows = np.flatnonzero(things.thing >= 0)
-    if not len(rows):
-        return things.thing
     place = np.arange(int(frame.max()) + 1)
     order = things.frames_in_order
     ordered = order[order < len(place)]
     place[ordered] = len(place) + 2 * _GAP + np.arange(len(ordered))
-    numbers, of = np.unique(things.thing[rows], return_inverse=True)
     at = np.unique(np.stack([of, place[frame[rows]]]), axis=1)
     # Where a label is missing now and then, its thing was there.
     missing = np.where((np.diff(at[0]) == 0) & (np.diff(at[1]) <= _GAP + 1), np.diff(at[1]) - 1, 0)

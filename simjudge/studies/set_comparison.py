@@ -40,6 +40,7 @@ class SetComparison(ShortRepr):
         method: what a context is.
         adjusts: whether performance is adjusted where batches hold unlike objects.
         balance: of each class that was compared: how unlike they are, and what was expected of them.
+        draws_made: how many draws were made of each batch.
     """
 
     sets: tuple[JudgedSet, JudgedSet]
@@ -47,6 +48,7 @@ class SetComparison(ShortRepr):
     method: Method
     adjusts: bool = True
     balance: dict[int, ClassBalance] = field(default_factory=dict)
+    draws_made: list[int] = field(default_factory=list)
 
     @property
     def class_ids(self) -> list[int]:
@@ -96,7 +98,7 @@ class SetComparison(ShortRepr):
         classes = [
             Evidence(
                 reduce_comparisons([one]).mean_w1, drawn[k][number] if drawn[k] else None, self.size([k]),
-                adjusted=self.model(k) is not None, tried=bool(drawn[k]),
+                adjusted=self.model(k) is not None, tried=sum(self.draws_made),
             )
             for k, one in comparisons.items()
         ]  # fmt: skip
@@ -104,7 +106,7 @@ class SetComparison(ShortRepr):
         mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
         compared = [k for k, one in comparisons.items() if one.compared.any()]
         adjusted = any(self.model(k) is not None for k in compared)
-        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=any(drawn.values()))
+        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=sum(self.draws_made))
         each, all_classes = estimate_certainty(classes, overall, margin)
         return dict(zip(comparisons, each, strict=True)), all_classes
 
@@ -223,6 +225,8 @@ def compare_together(
                 if batches[number] is not None:
                     parts[number][class_id].append(drawn)
             del pairs
+        for each, batch in zip(scheduled, batches, strict=True):
+            each.comparison.draws_made.append(0 if batch is None else batch.count)
         batches = [
             None if batch is None else each.schedule.next_batch()
             for each, batch in zip(scheduled, batches, strict=True)

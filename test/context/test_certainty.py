@@ -29,7 +29,7 @@ def drawn(
     chance = random.permutation(np.concatenate([np.full(larger, w1 + 0.001), np.full(of - larger, w1 / 10)]))
     around = sqrt(w1**2 + (noise * sqrt(np.pi / 2)) ** 2) + spread * random.standard_normal(of)
     return Bootstrap(
-        1.0, one, w1 * one, noise * one, noise**2 * np.pi / 2 * one, chance, around, around**2,
+        1.0, one, 1e9 * one, w1 * one, noise * one, noise**2 * np.pi / 2 * one, chance, around, around**2,
         np.full(of, extreme), 1.0,
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def test_draws_of_points_are_those_of_the_page():
     a, b = samples(random, 30, 6), samples(random, 25, 5, shift=0.3, first_unit=6)
     normals = DrawSchedule(11, 0, 40, seed=1).next_batch()
     for metric, (comparison, found) in enumerate(compare_points(a, b, normals)):
-        w1, chance, noise = [], [], []
+        w1, chance, noise, compared = [], [], [], 0
         for inside in batches(a, b):
             if inside is None:
                 continue
@@ -67,23 +67,24 @@ def test_draws_of_points_are_those_of_the_page():
             unit = np.concatenate([each.unit[near] for each, near in zip((a, b), inside, strict=True)])
             of_a = np.arange(len(value)) < len(inside[0])
             share = np.where(of_a, 1 / of_a.sum(), -1 / (~of_a).sum())
+            compared += 1
             g, count = normals.of_unit[unit].astype(float), [len(np.unique(unit[side])) for side in (of_a, ~of_a)]
-            pooled = np.sqrt(sum(count) / (sum(count) - 1))
-            scale = np.where(of_a, *(np.sqrt(k / (k - 1)) if k > 1 else pooled for k in count))
+            if min(count) < 2:
+                continue
+            scale = np.where(of_a, *(np.sqrt(k / (k - 1)) for k in count))
             drawn, within = np.zeros(40), np.zeros(40)
             edges = np.unique(value)
             for v, following in itertools.pairwise(edges):
                 below, together = value <= v, np.mean(value <= v)
-                own = np.where(of_a, *(
-                    below[side].mean() if k > 1 else together for side, k in zip((of_a, ~of_a), count, strict=True)
-                ))  # fmt: skip
+                own = np.where(of_a, *(below[side].mean() for side in (of_a, ~of_a)))
                 drawn += np.abs(share * (below - together) @ g) * (following - v)
                 within += np.abs(share * scale * (below - own) @ g) * (following - v)
             more_chance, more, _ = shortfall(*count)
             w1.append(wasserstein_distance(value[of_a], value[~of_a]))
             chance.append(more_chance * drawn)
             noise.append(more * within.mean())
-        assert found.contexts == comparison.compared.sum() == len(w1)
+        assert found.contexts == comparison.compared.sum() == compared
+        assert found.told == pytest.approx(len(w1) / compared)
         assert found.mean_w1 == pytest.approx(np.mean(w1), abs=1e-12)
         assert found.mean_noise == pytest.approx(np.mean(noise), rel=1e-6)
         np.testing.assert_allclose(found.chance, np.mean(chance, 0), rtol=1e-6)

@@ -89,11 +89,11 @@ BREAKS: dict[str, Callable[[Path], object]] = {
     "result.json: parameters.patch: 2 numbers from 1 to 4096 [height, width]": _rewrite(
         lambda c: c["parameters"].update(patch=[100_000, 100_000])
     ),
-    "result.json: parameters.permutations: a whole number from 0 to 100000": _rewrite(
-        lambda c: c["parameters"].update(permutations=10**12)
+    "result.json: parameters.draws: a whole number from 0 to 100000": _rewrite(
+        lambda c: c["parameters"].update(draws=10**12)
     ),
-    "result.json: overall.bootstrap: a whole number from 0 to 100000": _rewrite(
-        lambda c: c["overall"].update(bootstrap=10**12)
+    "result.json: overall.draws: a whole number from 0 to 100000": _rewrite(
+        lambda c: c["overall"].update(draws=10**12)
     ),
     "result.json: overall.units_a: a whole number from 0 to 10000000": _rewrite(
         lambda c: c["overall"].update(units_a=10**12)

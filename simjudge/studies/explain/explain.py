@@ -228,7 +228,9 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
     """(D,) of a draw that has no gap, nothing has a share."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
+    share = np.full(len(part), np.nan)
+    np.divide(part, whole, out=share, where=whole != 0)
+    return share
 
 
 def _cause(

@@ -12,6 +12,7 @@ import pytest
 from dask_processes import dask_processes, end, wait_until
 
 from simjudge.context.algorithm import compare_pairs
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.join_parts import compare_part, run_parts
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
@@ -61,8 +62,8 @@ def test_the_same_bytes_as_without_a_cluster(address, tmp_path, monkeypatch):
     assert f"2 workers with 2 threads at {address}" in told
 
 
-def test_resamples_in_batches_and_an_address_of_fsspec(address, monkeypatch):
-    monkeypatch.setattr("simjudge.context.resample_draws.BATCH_BYTES", 7 * 60 * 2 * 8)
+def test_draws_in_batches_and_an_address_of_fsspec(address, monkeypatch):
+    monkeypatch.setattr("simjudge.context.bootstrap.BATCH_BYTES", 4 * 7 * 120)
     share = "memory://simjudge-test"
     here = compare(made(1), made(2), **SETTINGS).content
     there = compare(made(1), made(2), scheduler=address, share=share, **SETTINGS).content
@@ -72,7 +73,7 @@ def test_resamples_in_batches_and_an_address_of_fsspec(address, monkeypatch):
 
 def test_what_is_shared_is_read_as_it_was_written(tmp_path):
     rows, method, plans = np.arange(100), Method(patch=(24, 24)), []
-    samples = Samples(object_contexts(made(3), method, rows), rows / 100, rows // 4, 25)
+    samples = Samples(object_contexts(made(3), method, rows), rows / 100, UnitNumbers(rows // 4))
 
     def kept(plan, parts):
         plans.append((plan, parts))

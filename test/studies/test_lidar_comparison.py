@@ -224,7 +224,7 @@ def test_a_sweep_takes_scans_too():
     assert [(point["theta"], point["patch"]) for point in swept.points] == [
         (0.5, [8, 24]), (0.8, [8, 24]), (0.8, [8, 40]),
     ]  # fmt: skip
-    assert all(point.overall.compared for point in swept.points)
+    assert all(point["overall"]["compared"] for point in swept.points)
 
 
 def test_pictures_are_no_clouds():

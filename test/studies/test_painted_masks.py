@@ -62,7 +62,7 @@ def test_a_sweep_paints_the_same():
     found = sweep_sets(*sets, settings)
     assert found.content["parameters"]["painted"] == "boxes"
     alone = compare_pair(*sets, CompareSettings(**SETTINGS)).numbers.overall
-    assert found.content["curves"][0].overall.mean_w1 == alone.mean_w1
+    assert found.content["curves"][0]["overall"]["mean_w1"] == alone.mean_w1
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def recording(path, label, detection, count=8):
     return path
 
 
-FAST = {"bootstrap": 0, "permutations": 0, "patch": (20, 20)}
+FAST = {"draws": 0, "patch": (20, 20)}
 
 
 @pytest.mark.parametrize(("label", "detection"), [("cone", "0"), ("0", "cone"), ("cone", "7")])
@@ -38,8 +38,8 @@ def test_a_number_on_one_side_and_a_name_on_the_other_are_refused_with_the_way_o
         compare_sets(a, b, CompareSettings(**FAST))
     if label == "cone":
         compared = compare_sets(a, b, CompareSettings(rename=f"{detection}=cone", **FAST))
-        assert compared.result.numbers["overall"]["mean_w1"] == 0
-        assert compared.result.numbers["overall"]["mean_performance_b"] == 1
+        assert compared.result.numbers.overall.mean_w1 == 0
+        assert compared.result.numbers.overall.mean_performance_b == 1
 
 
 def test_a_new_name_that_no_class_has_is_refused(tmp_path):

@@ -316,10 +316,11 @@ def _judge(
     normals = DrawSchedule(units.count, 0, settings.draws, settings.seed).next_batch()
     found = compare_points(samples[0], samples[1], normals)
     size = SampleSize.of_units(units.of_window)
-    each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size) for one, boot in found]
+    tried = settings.draws > 0
+    each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size, tried=tried) for one, boot in found]
     together = Bootstrap.together([boot for _, boot in found if boot is not None])
     mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1
-    sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size), margin=1.0)
+    sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size, tried=tried), margin=1.0)
     return [
         MetricResult(METRICS[k], _scaled_comparison(one, float(margin)), _scaled(certainty, float(margin)))
         for k, (one, _), certainty, margin in zip(columns, found, sure, margins, strict=True)

@@ -13,9 +13,11 @@ from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.object_tables import Objects
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
 from simjudge.studies.explain.attribution import Causes
+from simjudge.studies.explain.carried_units import carried_units
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_settings import ExplainSettings
 from simjudge.studies.explain.label_margins import LabelMargins
@@ -51,6 +53,7 @@ class ExcessJudge(ShortRepr):
     excess: dict[Causes, FloatArray] = field(default_factory=dict)
     frames: tuple[int, int] = (0, 0)
     _units: SampleUnits | None = None
+    _objects: tuple[Objects, Objects] | None = None
 
     def __call__(self, wanted: Sequence[Causes]) -> list[FloatArray]:
         """The gap with some causes undone.
@@ -78,12 +81,16 @@ class ExcessJudge(ShortRepr):
         scheduled = []
         for causes in group:
             a, b = self.sets.judged(self.difference, causes, self.margins)
-            if self._units is None:
+            objects = (a.frames.objects, b.frames.objects)
+            if self._units is None or self._objects is None:
                 self._units = comparison_units(a, b, self.settings, paired=self.settings.paired)
-                self.frames = (len(a.frames), len(b.frames))
+                self._objects, self.frames = objects, (len(a.frames), len(b.frames))
+            units = self._units
+            if not causes.isdisjoint(RENDERED_CAUSES):
+                units = carried_units(units, self._objects, objects)
             painted = painted_geometry((a.frames, b.frames), self.settings.masks)
             method = replace(self.settings.method, paint_masks=painted.use_masks)
-            comparison = SetComparison((a, b), self._units, method, adjusts=self.settings.preset != "cpd")
+            comparison = SetComparison((a, b), units, method, adjusts=self.settings.preset != "cpd")
             scheduled.append(ScheduledComparison(comparison, comparison.schedule(self.settings)))
         with self.sets.progress("comparing contexts") as advance:
             compared = compare_together(scheduled, advance=advance)

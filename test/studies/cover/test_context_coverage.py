@@ -7,6 +7,7 @@ import pytest
 from random_frames import made
 
 from simjudge.context.algorithm import compare_class
+from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import object_contexts
 from simjudge.context.pool import Samples
@@ -57,8 +58,8 @@ def overlap_of_comparison(a, b):
         for frames in (a, b):
             rows = np.flatnonzero(frames.objects.class_id == class_id)
             contexts = object_contexts(frames, METHOD, rows)
-            sides.append(Samples(contexts, np.zeros(len(rows)), frames.objects.frame[rows], len(frames)))
-        (compared,), _ = compare_class(*sides, METHOD)
+            sides.append(Samples(contexts, np.zeros(len(rows)), UnitNumbers(frames.objects.frame[rows])))
+        [compared] = compare_class(*sides, METHOD)
         inside += compared.overlap_a.tolist()
         resembled += compared.compared.tolist()
     return np.mean(inside), np.mean(resembled)

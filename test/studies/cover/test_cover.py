@@ -66,8 +66,8 @@ def test_o_a_is_that_of_a_comparison_of_the_rendered_set(covered, place):
         a.with_predictions(empty), b.with_predictions(empty), patch="24x24", draws=0
     )
     overall = compared.numbers.overall
-    assert overall["overlap_a"] == pytest.approx(found.curve.overlap[-1])
-    assert overall["compared"] / overall["n_a"] == pytest.approx(found.curve.resembled[-1])
+    assert overall.overlap_a == pytest.approx(found.curve.overlap[-1])
+    assert overall.compared / overall.n_a == pytest.approx(found.curve.resembled[-1])
     assert found.curve.overlap[0] == 0
     assert np.all(np.diff(found.curve.overlap) >= 0)
 
@@ -217,7 +217,7 @@ def test_from_the_command_line(place, tmp_path, capsys, monkeypatch):
     told = capsys.readouterr().err
     assert "O_A rises from 0.000 to" in told
     assert "2 new pictures at random" in told
-    assert "newly covered contexts is 0." in told
+    assert "newly covered contexts cannot be told: too few" in told
     assert json.loads((out / "cover.json").read_text())["newly_covered"]["contexts"] > 0
     assert ended() == 1
     assert "another --out" in capsys.readouterr().err

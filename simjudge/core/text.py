@@ -173,15 +173,20 @@ def _is_unicode(name: str) -> bool:
     return True
 
 
+_LONGEST_NAME = 100
+"""Characters of a name in a list: a damaged file may name anything."""
+
+
 def list_some(names: Sequence[str], most: int = 8) -> str:
-    """Join names to a list for a message.
+    """Join names to a list for a message, long ones cut off.
 
     Args:
         names: what to name.
         most: how many are named; the others are counted.
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    cut = (name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..." for name in names[:most])
+    return ", ".join(cut) + more
 
 
 def near_name(given: object, known: Collection[str]) -> str:

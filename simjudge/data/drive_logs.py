@@ -13,6 +13,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.text import list_some
 from simjudge.data.drive_pieces import drive_pieces
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
@@ -134,7 +135,7 @@ def _read_csv(path: Path) -> DriveLog:
             if missing:
                 raise SimjudgeError(
                     f"{path}: lacks the column {missing[0]}; its first line must name {', '.join(COLUMNS)}"
-                    f" (it names {', '.join(heads) or 'nothing'})"
+                    f" (it names {list_some(heads) or 'nothing'})"
                 )
             rows = [_csv_row(path, number, row) for number, row in enumerate(reader, 2)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:

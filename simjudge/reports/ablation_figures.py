@@ -35,7 +35,7 @@ def ablation_figures(result: AblationResult) -> Figures:
 
 
 def question_figure(result: AblationResult, question: str) -> ReportFigure:
-    """Draw the answers to a question: mean W1 of each variant with its interval, over what chance alone gives.
+    """Draw the answers to a question: the gap of each variant with its interval, and mean W1 over what chance gives.
 
     Args:
         result: a saved or a fresh result.
@@ -58,7 +58,7 @@ def question_figure(result: AblationResult, question: str) -> ReportFigure:
     with report_style():
         panel = _PANEL if len(shown) > 1 else _ONE_PANEL
         width = _NAMES + panel * len(shown)
-        figure = ReportFigure(width, height, f"{QUESTIONS[question]} Mean W1 of each variant, and the W1 by chance.")
+        figure = ReportFigure(width, height, f"{QUESTIONS[question]} Gap and W1 of each variant, and the W1 by chance.")
         end = max(w1_axis_end(entries) for entries in shown.values())
         for number, (key, entries) in enumerate(shown.items()):
             names = _NAMES if number == 0 else _BETWEEN

@@ -90,7 +90,7 @@ def plot(result: Result) -> ReportFigure:
 
 
 def gap_by_class(result: Result) -> ReportFigure:
-    """Draw each class's mean W1 with its interval, over what chance alone gives.
+    """Draw each class's gap with its interval, and mean W1 over what chance alone gives.
 
     Args:
         result: a saved or a fresh result.
@@ -105,7 +105,7 @@ def gap_by_class(result: Result) -> ReportFigure:
     entries = shown_entries(result)
     height = GAP_LEGEND_HEIGHT + 54.0 + ROW_HEIGHT * len(entries)
     with report_style():
-        figure = ReportFigure(480, height, "Mean W1 of each class with its 95 % interval, and the W1 by chance.")
+        figure = ReportFigure(480, height, "Gap of each class with its 95 % interval; mean W1 and the W1 by chance.")
         axes = add_axes(figure, (0, 0, 480, height - GAP_LEGEND_HEIGHT), (150.0, 18.0, 12.0, 42.0))
         draw_gaps(axes, entries)
         add_gap_legend(axes)

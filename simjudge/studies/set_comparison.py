@@ -236,9 +236,7 @@ def compare_together(
 
 def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:
     """The share of the contexts of a class that carries the draws, so that they cost at most MOST_WORK."""
-    cost = sum(
-        float(one.batch.sum()) * each.schedule.draws for one, each in zip(compared, scheduled, strict=True)
-    )
+    cost = sum(float(one.batch.sum()) * each.schedule.draws for one, each in zip(compared, scheduled, strict=True))
     return min(1.0, MOST_WORK / cost) if cost else 1.0
 
 

@@ -212,3 +212,11 @@ def test_a_seed_that_is_no_number_names_its_line(tmp_path, seed):
     path.write_text(f"stamp,x,y,z,qx,qy,qz,qw,scene_seed\n1,0,0,0,0,0,0,1,{seed}\n")
     with pytest.raises(SimjudgeError, match=r"poses\.csv, line 2: scene_seed .* is not an integer from 0 on"):
         read_scene_seeds(path)
+
+
+def test_a_long_name_of_a_column_is_cut_off_in_the_message(tmp_path):
+    path = tmp_path / "poses.csv"
+    path.write_text(f"stamp,x,y{'(' * 5000},z,qx,qy,qz,qw,name\n0,0,0,0,0,0,0,1,a\n")
+    with pytest.raises(SimjudgeError, match=r"names no column y \(it names stamp, x, y\({99}\.\.\., z") as error:
+        read_pose_text(path)
+    assert len(str(error.value)) < 500 + len(str(path))

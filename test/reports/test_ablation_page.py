@@ -51,9 +51,12 @@ def test_a_figure_has_a_bar_a_variant_and_a_panel_a_class(ablation, tmp_path):
         assert all(f">{each.variant}<" in text for each in answers)
         write_figure_data(figure, tmp_path / "drawn.csv")
         with (tmp_path / "drawn.csv").open() as file:
-            drawn = [float(row["x"]) for row in csv.DictReader(file) if row["mark"] == "point"]
-        means = [entry.numbers.mean_w1 for key in result.classes for entry in (each.entry(key) for each in answers)]
-        assert drawn == pytest.approx(means)
+            points = [row for row in csv.DictReader(file) if row["mark"] == "point"]
+        numbers = [each.entry(key).numbers for key in result.classes for each in answers]
+        w1 = [float(row["x"]) for row in points if row["series"] == "mean W1"]
+        gaps = [float(row["x"]) for row in points if row["series"] != "mean W1"]
+        assert w1 == pytest.approx([each.mean_w1 for each in numbers])
+        assert gaps == pytest.approx([each.gap for each in numbers])
 
 
 def test_a_question_without_nets_has_no_figure(ablation):

@@ -78,7 +78,7 @@ def test_settings_are_keywords_or_one_object(fresh):
 
 def test_contexts_go_to_other_libraries(fresh):
     contexts = fresh.contexts
-    assert repr(contexts) == "ContextTable(24 contexts of A, 24 of B, 29 columns)"
+    assert repr(contexts) == "ContextTable(24 contexts of A, 24 of B, 32 columns)"
     assert contexts._repr_html_().count("<tr>") >= 5
     table = contexts.to_arrow()
     assert (table.num_rows, table["set"][0].as_py()) == (48, "a")

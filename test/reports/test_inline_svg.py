@@ -70,10 +70,10 @@ def test_cells_say_their_mean(result: Result) -> None:
     assert len([t for t in titles(context_map(result)) if ": mean of " in t]) > 10
 
 
-def test_points_say_w1_with_its_floor(result: Result) -> None:
+def test_points_say_w1_with_its_noise(result: Result) -> None:
     found = titles(w1_vs_overlap(result))
     assert len(found) == 3
-    assert all("floor" in t and "p = " in t for t in found)
+    assert all("noise" in t and "p = " in t for t in found)
     curves = titles(sweep_panels(result)[0][1][0][1])
     assert "the default, 0.8" in curves
     assert any(t.startswith("red, theta 0.5: mean W1 ") for t in curves)

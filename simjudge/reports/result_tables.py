@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.context.verdicts import Verdict
 from simjudge.core.display import SummaryTable
 from simjudge.results.verdict_words import verdict_words
 
@@ -117,6 +118,8 @@ def _verdict(entry: EntryNumbers) -> str:
 
 
 def _gap(entry: EntryNumbers) -> Sequence[str]:
+    if entry.verdict == Verdict.TOO_FEW:  # too few units to say anything of a gap
+        return "-", "-", _number(entry.p_value)
     low, high = entry.gap_low, entry.gap_high
     spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
     return _number(entry.gap), spread, _number(entry.p_value)

@@ -33,7 +33,7 @@ class Argument:
         name: of the argument.
         default: the text where none is given; None where it must be given.
         description: what it does.
-        choices: the texts it may be; empty for any.
+        choices: the texts it may be, an empty one among them where it need not be given; empty for any.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Graph:
                 raise UsageError(f"{self.name} needs {name}:=... ({argument.description})")
             text = argument.normalize(text)
             if argument.choices and text not in argument.choices:
-                raise UsageError(f"{name}:={text}: must be one of {', '.join(argument.choices)}")
+                raise UsageError(f"{name}:={text}: must be one of {', '.join(filter(None, argument.choices))}")
             values[name] = text
         return values
 

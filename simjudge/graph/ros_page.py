@@ -121,7 +121,7 @@ def _parameters(node: str) -> str:
 def _arguments(graph: Graph) -> str:
     rows = [
         (f"`{each.name}:=`", "must be given" if each.default is None else f"`{each.default}`" if each.default else "",
-         each.description, ", ".join(each.choices))
+         each.description, ", ".join(filter(None, each.choices)))
         for each in graph.arguments
     ]  # fmt: skip
     return _table(("argument", "default", "what it does", "choices"), rows)

@@ -18,6 +18,8 @@ def argument(row: Setting) -> Argument:
         row: the setting. "Not given" is an empty text.
     """
     choices = YES_NO if row.kind is bool else row.allowed
+    if choices and row.optional:
+        choices = ("", *choices)
     return Argument(row.name, None if row.required else row.text(row.default), row.description, choices)
 
 

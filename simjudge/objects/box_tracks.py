@@ -96,7 +96,8 @@ class PlacedBoxes(ShortRepr):
         cost[(distance > reach[:, None]) | (growth > _SIZE) | (kind[:, None] != self.kind[rows])] = _NEVER
         able = cost < _NEVER
         if max(able.sum(0).max(), able.sum(1).max()) <= 1:
-            return np.nonzero(able)
+            row, column = np.nonzero(able)
+            return row.astype(np.int64), column.astype(np.int64)
         from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import, needed where one has a choice
 
         i, j = linear_sum_assignment(cost)

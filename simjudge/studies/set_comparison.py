@@ -225,8 +225,8 @@ def compare_together(
                 if batches[number] is not None:
                     parts[number][class_id].append(drawn)
             del pairs
-        for each, batch in zip(scheduled, batches, strict=True):
-            each.comparison.draws_made.append(0 if batch is None else batch.count)
+        for planned, batch in zip(scheduled, batches, strict=True):
+            planned.comparison.draws_made.append(0 if batch is None else batch.count)
         batches = [
             None if batch is None else each.schedule.next_batch()
             for each, batch in zip(scheduled, batches, strict=True)

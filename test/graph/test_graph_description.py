@@ -126,6 +126,18 @@ def test_the_programs_in_the_order_in_which_they_end(graph, given, names):
     assert list(processes(graph, **given)) == names
 
 
+@pytest.mark.parametrize("graph", sorted(GRAPHS))
+def test_what_need_not_be_given_is_one_of_the_choices(graph):
+    """`ros2 launch` refuses every line of a file with a default that is none of its choices."""
+    for each in GRAPHS[graph].arguments:
+        assert each.default is None or not each.choices or each.default in each.choices, each.name
+
+
+def test_the_choices_that_a_message_lists_are_words():
+    with pytest.raises(UsageError, match=r"unit:=hour: must be one of frame, photograph, block, track, instance$"):
+        GRAPHS["live"].complete({**LIVE, "unit": "hour"})
+
+
 def test_words_that_are_like_an_argument_are_named_and_others_left_alone():
     """`ros2 launch` takes any name; it may belong to the launch file that includes this one."""
     said = GRAPHS["detect"].misspelled_arguments(["bagg:=x", "bag:=x", "--debug", "use_simtime:=true", "zzz:=1"])

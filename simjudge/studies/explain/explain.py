@@ -228,7 +228,8 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
     """(D,) of a draw that has no gap, nothing has a share."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
+    shares: FloatArray = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
+    return shares
 
 
 def _cause(

@@ -183,7 +183,7 @@ def test_every_point_of_a_sweep_is_a_comparison():
             names = WITHOUT_CHANCE
             if point.theta == swept.theta:  # elsewhere, unlike objects are adjusted for where they are unlike here
                 assert expected["verdict_reason"] != Reason.TURNS_WITH_THETA
-                names = set(expected) - {"verdict_below", "verdict_above"}
+                names = set(entry.to_json()) - {"verdict_below", "verdict_above"}
             for name in names:
                 assert entry.to_json()[name] == pytest.approx(expected[name], abs=1e-12), name
             assert entry.p_value is not None

@@ -140,7 +140,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
     assert not a.losses
     assert result.numbers.overall.n_a == 398
     # The photographs are of one video: ten units of neighbours. Each class by itself is just not told after Holm's.
-    assert result.drawn[0].count < 20
+    assert result.units.sides[0].count < 20
     assert result.numbers.overall.verdict == "large_gap"
     for key in ("0", "1"):
         entry = result.numbers.by_class[key]

@@ -36,6 +36,8 @@ def compare(
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)
+    if result.control:
+        print_note(f"control: {result.control}")
     if result.balance:
         print_note(result.balance)
     print_note(f"next: {result.next_step}")

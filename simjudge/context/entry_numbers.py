@@ -146,6 +146,30 @@ class EntryNumbers:
 
 
 @dataclass(frozen=True)
+class Control:
+    """What the judge says between random halves of one set, where there is nothing to find.
+
+    Attributes:
+        entry: all classes together, of the split with the median p.
+        splits: in how many ways the set was halved.
+        gaps: of how many of them a gap was said.
+    """
+
+    entry: EntryNumbers
+    splits: int
+    gaps: int
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Control:
+        """Read the control of a result file."""
+        return cls(EntryNumbers.from_json(content["entry"]), int(content["splits"]), int(content["gaps"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of a result file."""
+        return {"entry": self.entry.to_json(), "splits": self.splits, "gaps": self.gaps}
+
+
+@dataclass(frozen=True)
 class ComparisonNumbers:
     """The numbers of a comparison.
 
@@ -153,11 +177,13 @@ class ComparisonNumbers:
         by_class: by class id, as text.
         overall: of all classes together.
         confusion: of each set, see docs/results.md; None where it was not counted.
+        control: by "a" and "b", that of each set; empty where nothing was drawn.
     """
 
     by_class: Mapping[str, EntryNumbers]
     overall: EntryNumbers
     confusion: Mapping[str, Any] | None = None
+    control: Mapping[str, Control] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> ComparisonNumbers:
@@ -167,7 +193,8 @@ class ComparisonNumbers:
             content: with "by_class" and "overall".
         """
         by_class = {key: EntryNumbers.from_json(entry) for key, entry in content["by_class"].items()}
-        return cls(by_class, EntryNumbers.from_json(content["overall"]), content.get("confusion"))
+        control = {side: Control.from_json(found) for side, found in (content.get("control") or {}).items()}
+        return cls(by_class, EntryNumbers.from_json(content["overall"]), content.get("confusion"), control)
 
     def to_json(self) -> dict[str, Any]:
         """The fields of a result file."""
@@ -175,6 +202,8 @@ class ComparisonNumbers:
             "by_class": {key: entry.to_json() for key, entry in self.by_class.items()},
             "overall": self.overall.to_json(),
         }
+        if self.control:
+            content["control"] = {side: found.to_json() for side, found in self.control.items()}
         return content if self.confusion is None else content | {"confusion": dict(self.confusion)}
 
     @property

@@ -15,6 +15,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.breakdowns import BreakdownRow, breakdowns
+from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
@@ -165,6 +166,11 @@ class ComparisonResult(ShownResult):
     def balance(self) -> str:
         """How unlike the objects of like contexts are; empty where they are alike."""
         return balance_sentence(self.saved)
+
+    @property
+    def control(self) -> str:
+        """What the same judge says between halves of A, and of B; empty where nothing was drawn."""
+        return control_sentence(self.saved)
 
     @property
     def next_step(self) -> str:

@@ -6,9 +6,12 @@ import math
 
 from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.reports.number_format import format_number, format_percent
-from simjudge.reports.sentences import SMALL_OVERLAP, SetNames
+from simjudge.reports.sentences import SMALL_OVERLAP, SetNames, finds_nothing
 from simjudge.results.saved_result import Result, ResultEntry
 
+WORKING_DETECTOR = (
+    "Take a detector that works on one of the sets; if it knows these classes by other names, say so with --rename."
+)
 MOST_TIMES_MORE = 100.0
 """Beyond so many times more frames, no number is forecast."""
 
@@ -25,6 +28,8 @@ def next_step(result: Result) -> str:
     entry, names = result.overall, SetNames.of_result(result)
     if entry is None:
         return ""
+    if finds_nothing(entry):
+        return WORKING_DETECTOR
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
         f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. simjudge "
@@ -108,7 +113,7 @@ def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
 def _too_few(entry: ResultEntry) -> str:
     reason = entry.numbers.verdict_reason
     if reason == Reason.NEVER_PREDICTED:
-        return "Take a detector that knows these classes, or say which of its classes they are: --rename MODEL=SET."
+        return WORKING_DETECTOR
     if reason == Reason.FEW_DRAWS:
         return "Compare again with more --draws, or a live run with a longer certainty_time."
     return (

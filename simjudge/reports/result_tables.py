@@ -14,6 +14,7 @@ from rich.table import Table
 from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.results.saved_result import halves_of
 from simjudge.results.verdict_words import verdict_words
 
 WIDEST = 10_000
@@ -38,6 +39,7 @@ def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
     rows = [(str(names.get(key, key)), entry) for key, entry in numbers.by_class.items()]
     if len(rows) > 1:
         rows.append(("all", numbers.overall))
+    rows.extend((halves_of(side), found.entry) for side, found in numbers.control.items())
     paired = numbers.overall.pointwise_pairs is not None
     columns = (*_COMPARISON_COLUMNS, "pointwise") if paired else _COMPARISON_COLUMNS
     cells = [

@@ -14,6 +14,7 @@ from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
+from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.figures import w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
@@ -75,6 +76,7 @@ class ResultView:
         overlap: W1 against overlap.
         next_step: what to do after the verdict.
         balance: how unlike the objects of like contexts are; empty where they are alike.
+        control: what the same judge says between halves of each set; empty where nothing was drawn.
         patch_note: that the patch is smaller than the objects; empty where it is not.
         facts: what the numbers of all classes together mean.
         sections: class by class.
@@ -97,6 +99,7 @@ class ResultView:
     overlap: Markup
     next_step: str
     balance: str
+    control: str
     patch_note: str
     facts: list[str]
     sections: list[Section]
@@ -142,8 +145,9 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
     names = SetNames.of_result(result)
     parameters = result.header.get("parameters") or {}
     entries = ordered_entries(result)
-    end = w1_axis_end(entries)
-    verdicts = [class_verdict(e, result, end) for e in entries] if result.contexts is not None else []
+    rows = [*entries, *result.controls]
+    end = w1_axis_end(rows)
+    verdicts = [class_verdict(e, result, end) for e in rows] if result.contexts is not None else []
     sectioned = _largest(result, max(OPEN_SECTIONS, SECTIONS // share.results))
     charted = _largest(result, max(OPEN_SECTIONS, CHARTED // share.results))
     gallery = make_gallery(result, names, BUDGET // share.results, losses, {e.key for e in sectioned})
@@ -158,6 +162,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
         next_step=next_step(result),
         balance=balance_sentence(result),
+        control=control_sentence(result),
         patch_note=_patch_note(result, names),
         facts=_facts(result, names),
         sections=sections(result, sectioned, gallery, verdicts, charts),

@@ -18,6 +18,8 @@ from simjudge.results.saved_result import Result, ResultEntry
 
 NO_GAP = "no gap estimate; compare again"
 """What is said of a result that an earlier version saved."""
+NEXT_TO_NOTHING = 0.05
+"""Mean performance below which a detector is no judge, however small the margin."""
 SMALL_OVERLAP = 0.5
 """Share of A below which a verdict says over how much of A it is: over the smaller part."""
 EVERYWHERE = 0.8
@@ -81,6 +83,8 @@ def headline(entry: ResultEntry) -> str:
     Returns:
         Such as "Predicts within 0.05"; over little overlap "Predicts within 0.05, over 4 % of A".
     """
+    if finds_nothing(entry):
+        return "The detector finds next to nothing in either set"
     words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
     return f"{words}, over {format_percent(share)} of A" if share is not None and _is_partial(entry) else words
 
@@ -114,11 +118,13 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         A sentence that begins in lower case, to stand behind the headline of the verdict.
     """
     m, a, b = f"{entry.margin:g}", names.a, names.b
+    if finds_nothing(entry):
+        return _dead(entry)
     if entry.verdict == Verdict.NO_OVERLAP or entry.numbers.mean_w1 is None:
         return _nothing_compared(entry, names)
     if entry.verdict == Verdict.TOO_FEW:
         return _too_few(entry, names)
-    said = {
+    return {
         Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or "
         "more.",
         Verdict.GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
@@ -129,18 +135,22 @@ def meaning(entry: ResultEntry, names: SetNames) -> str:
         "tell.",
         Verdict.NOT_TESTED: _not_tested(),
     }[entry.verdict]
-    return f"{said} {_too_weak(entry)}".rstrip()
 
 
-def _too_weak(entry: ResultEntry) -> str:
-    """Where both sets' mean performance is below the margin, no simulation could have differed by as much."""
+def finds_nothing(entry: ResultEntry) -> bool:
+    """Whether both sets' mean performance is below the margin: no simulation could differ by as much."""
     a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
-    if a is None or b is None or max(a, b) >= entry.margin:
-        return ""
+    known = entry.verdict not in (Verdict.NO_OVERLAP, Verdict.NOT_TESTED) and a is not None and b is not None
+    return known and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
+
+
+def _dead(entry: ResultEntry) -> str:
+    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
+    unknown = entry.numbers.verdict_reason == Reason.NEVER_PREDICTED
+    why = "it predicts no such class; " if unknown else ""
     return (
-        f"But the detector finds next to nothing in either set (mean performance {format_number(a)} and "
-        f"{format_number(b)}, both below the margin), so this says little about the simulation: take a detector that "
-        "works on one of them."
+        f"{why}its mean performance is {format_number(a)} and {format_number(b)}, so even a useless simulation would "
+        f"have come out as “{entry.verdict_words}”: this says nothing about the simulation."
     )
 
 

@@ -138,11 +138,20 @@ class _HeaderFields(OpenFields):
     class_names: dict[Annotated[str, ClassKey()], str] = Field(default_factory=dict)
 
 
+class ControlFields(OpenFields):
+    """Between random halves of one set."""
+
+    entry: EntryFields
+    splits: Count
+    gaps: Count
+
+
 class ResultFile(_HeaderFields):
     """A result.json."""
 
     by_class: dict[Annotated[str, ClassKey()], EntryFields]
     overall: EntryFields
+    control: dict[Literal["a", "b"], ControlFields] = Field(default_factory=dict)
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)

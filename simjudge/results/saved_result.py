@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.context.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
@@ -67,6 +67,7 @@ class Result:
         contexts: the table `contexts.parquet`; None where the folder holds only a sweep.
         curves: the sweep, empty where there is none.
         sweep_header: as `header`, of sweep.json.
+        control: by "a" and "b", that of each set; empty where nothing was drawn.
     """
 
     name: str
@@ -77,6 +78,12 @@ class Result:
     contexts: ContextTable | None
     curves: tuple[Curve, ...] = ()
     sweep_header: Mapping[str, Any] = field(default_factory=dict)
+    control: Mapping[str, Control] = field(default_factory=dict)
+
+    @property
+    def controls(self) -> list[ResultEntry]:
+        """The control of each set, as an entry among others."""
+        return [ResultEntry(f"control_{side}", halves_of(side), found.entry) for side, found in self.control.items()]
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:
@@ -92,6 +99,11 @@ class Result:
         inputs = self.header.get("inputs", {})
         given = inputs.get(which) or {}
         return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
+
+
+def halves_of(side: str) -> str:
+    """What the control of set "a" or "b" is called in tables."""
+    return f"halves of {side.upper()} (control)"
 
 
 def load_results(folders: Sequence[Path]) -> list[Result]:
@@ -147,7 +159,8 @@ def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, 
         folder: where its gallery is.
     """
     overall, *classes = result_entries(content, content)
-    return Result(name, folder, content, overall, tuple(classes), contexts)
+    control = ComparisonNumbers.from_json(content).control
+    return Result(name, folder, content, overall, tuple(classes), contexts, control=control)
 
 
 def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:

@@ -27,6 +27,7 @@ from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_neighbours import with_neighbours
 from simjudge.studies.context_table import context_table
+from simjudge.studies.control import with_control
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.lidar_inputs import read_lidar_inputs
@@ -126,7 +127,7 @@ def compare_sets(
     if not is_compiled():
         log("compiling for this machine, once: about half a minute")
     with progress("comparing contexts") as advance:
-        result = compare_pair(*sets, settings, advance=advance, run=run)
+        result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)
     losses.extend(result.losses)
     for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
         if line := drawn.describe(judged.frames.name):

@@ -10,7 +10,7 @@ from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, object_contexts
 from simjudge.context.pool import Samples
-from simjudge.core.arrays import IntArray
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.perception.assignment import Assignment, assign, assign_cpd
@@ -25,23 +25,20 @@ class JudgedSet:
         assignment: performance of each object, and the prediction assigned to it.
         average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
         contexts: those of all objects, where they are cut already, as of label pictures; None: from boxes or masks.
+        chosen: bool (N,), the objects that count, as of a half of a set; the others are only seen in their patches.
+            None: all.
     """
 
     frames: FrameSet
     assignment: Assignment
     average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
     contexts: Contexts | None = None
+    chosen: BoolArray | None = None
 
-    def rows(self, class_id: int) -> IntArray:
-        """The rows of the objects of a class.
-
-        Args:
-            class_id: of the objects.
-
-        Returns:
-            int64 (K,), rows of `frames.objects`.
-        """
-        return np.flatnonzero(self.frames.objects.class_id == class_id)
+    def rows(self, *class_ids: int) -> IntArray:
+        """int64 (K,), the rows of `frames.objects` that are of some classes and count."""
+        held = np.isin(self.frames.objects.class_id, class_ids)
+        return np.flatnonzero(held if self.chosen is None else held & self.chosen)
 
 
 def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, precision: bool = True) -> JudgedSet:

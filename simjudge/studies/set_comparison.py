@@ -131,7 +131,7 @@ class SetComparison(ShortRepr):
         """The sampling units that hold some classes; "predicted" where the detector may find them in these sets."""
         held = []
         for side, judged in enumerate(self.sets):
-            inside = np.isin(judged.frames.objects.class_id, class_ids)
+            inside = judged.rows(*class_ids)
             units = self.units.unit[side][inside]
             # With two effects, the fewer count: three blocks of time tell little, however many things they show.
             if self.units.block is not None:

@@ -40,10 +40,11 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("too_few", verdict_reason="few_units"),
          "6 independent units of each set are the least, and 50 are a good start."),
         (made("too_few", verdict_reason="uneven_units"), "Record longer, at new places and of new things"),
-        (made("too_few", verdict_reason="never_predicted"), "--rename MODEL=SET"),
+        (made("too_few", verdict_reason="never_predicted"), "--rename"),
         (made("too_few", verdict_reason="few_draws"), "more --draws"),
         (made("no_overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
         (made("not_tested"), "without --draws 0"),
+        (made("predicts", mean_performance_a=0.01, mean_performance_b=0.02), "Take a detector that works on one of"),
     ],
 )
 def test_every_verdict_says_what_to_do(result: Result, said: str) -> None:

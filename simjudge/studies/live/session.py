@@ -22,6 +22,7 @@ from simjudge.studies.class_numbering import describe_numbers
 from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detect_input
+from simjudge.studies.control import with_control
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
@@ -261,6 +262,8 @@ class LiveSession:
         """
         job = self.job(both=False, resampled=resampling is Resampling.NOW)
         result: PairResult = compare_pair(job.a, job.b, job.settings, advance=advance, deadline=deadline)
+        if resampling is Resampling.NOW:
+            result = with_control(result, job.settings, deadline=deadline)
         losses = Losses()
         for part in (self._reference.frames.losses, self.tally.losses(), result.losses):
             losses.extend(part)

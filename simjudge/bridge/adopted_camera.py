@@ -40,21 +40,13 @@ _MODELS = {0: "pinhole", 1: "FOV lens", 2: "radial"}
 
 
 def sensor_place(sensor: Any) -> CameraPlace:
-    """Where a sensor of Chrono's is.
-
-    Args:
-        sensor: any ChSensor.
-    """
+    """Where a sensor of Chrono's is."""
     frame = sensor.GetOffsetPose()
     return CameraPlace(sensor.GetParent(), frame_pose(frame))
 
 
 def true_lens(sensor: Any, probed: ProbeResult) -> tuple[Lens, float]:
     """The lens that a camera's rays truly follow.
-
-    Args:
-        sensor: a ChCameraSensor.
-        probed: what this build's sensors do.
 
     Returns:
         The lens, and by how many pixels Chrono's rays miss it at most.
@@ -95,11 +87,7 @@ class AdoptedCamera:
         """Take it over as it is.
 
         Args:
-            world: the system.
             sensor: a ChCameraSensor that is in a manager of the program's, with a ChFilterRGBA8Access.
-            name: its topics begin with it.
-            probed: what this build's sensors do.
-            labelling: which objects are labelled.
 
         Raises:
             UsageError: it is no camera, or its lens cannot be said in a camera_info.
@@ -125,11 +113,7 @@ class AdoptedCamera:
         return self._place
 
     def look_through(self, cameras: ChronoCameras) -> None:
-        """Say what labels are taken with.
-
-        Args:
-            cameras: takes pictures from the sensor's place.
-        """
+        """Say what labels are taken with."""
         self._cameras = cameras
 
     def observe(self, time: int) -> None:
@@ -201,12 +185,7 @@ def _notes(sensor: Any, probed: ProbeResult, lens: Lens, miss: float, lag: float
 
 
 def segmentation_error(lens: Lens, probed: ProbeResult) -> float:
-    """Pixels by which an uncorrected segmentation camera of the same hFOV is off, at most, along the middle row.
-
-    Args:
-        lens: of the colour camera.
-        probed: what this build's sensors do.
-    """
+    """Pixels by which an uncorrected segmentation camera of the same hFOV is off, at most, along the middle row."""
     width = lens.size[0]
     true = width / 2 / lens.focal[0]
     field = 2 * np.arctan(true) if probed.factors["camera"] == "tangent" else np.pi * true / 2

@@ -35,28 +35,14 @@ class BridgeDevices:
     """
 
     def __init__(self, world: LiveSystem, views: BridgeViews, labelling: Labelling, seed: int) -> None:
-        """Begin without any.
-
-        Args:
-            world: the system.
-            views: what they see through.
-            labelling: which objects are labelled.
-            seed: seed of the noise.
-        """
+        """Begin without any."""
         self._world, self._views, self._labelling, self._seed = world, views, labelling, seed
         self._cameras: dict[str, tuple[MountedCamera, CameraPlace, bool]] = {}
         self._specs: dict[str, tuple[SensorSpec, CameraPlace]] = {}
         self.adopted: dict[str, AdoptedCamera] = {}
 
     def check_new(self, name: str) -> None:
-        """Refuse a name that is taken.
-
-        Args:
-            name: of a camera or sensor.
-
-        Raises:
-            UsageError: it is taken.
-        """
+        """Refuse a name that is taken."""
         if name in self._cameras or name in self._specs:
             raise UsageError(f"{name}: there is a camera or sensor of that name; give another name")
 
@@ -64,8 +50,6 @@ class BridgeDevices:
         """Add a camera.
 
         Args:
-            name: of the camera.
-            camera: what it is.
             body: ChBody that carries it; None: the vehicle.
             pose: of the camera (x ahead) in the body's reference frame, or in base_link.
         """
@@ -75,10 +59,6 @@ class BridgeDevices:
 
     def adopt_camera(self, name: str, sensor: Any) -> tuple[str, ...]:
         """Take over a camera that the program made.
-
-        Args:
-            name: of the camera.
-            sensor: a ChCameraSensor.
 
         Returns:
             What was wrong in it, one line each, and what became of it.
@@ -99,16 +79,8 @@ class BridgeDevices:
         """Add a sensor beside the cameras.
 
         Args:
-            name: of the sensor.
             body: ChBody that carries it; None: the vehicle.
             pose: in the body's reference frame, or in base_link.
-            fields: of a sensor's file; "kind" among them.
-
-        Returns:
-            The sensor.
-
-        Raises:
-            SimjudgeError: a field is wrong.
         """
         carrier, mount = self._world.mount_on(body, pose)
         spec = replace(sensor_from_fields(name, dict(fields)), mount=mount, body=carrier)

@@ -23,11 +23,7 @@ class BridgeOutputs:
     """All outputs of a bridge; they end when its stack is closed."""
 
     def __init__(self, stack: ExitStack) -> None:
-        """Open nothing yet.
-
-        Args:
-            stack: finishes the recording, and ends the topics.
-        """
+        """Open nothing yet."""
         self._stack = stack
         self._outputs: list[BridgeOutput] = []
         self._node: Any = None
@@ -36,13 +32,7 @@ class BridgeOutputs:
         """Open the recording.
 
         Args:
-            out: x.mcap or x.db3.
-            setup: what there is.
             start: nanoseconds.
-            about: all that the recording depends on, as JSON has it.
-
-        Raises:
-            SimjudgeError: it cannot be written.
         """
         written = {"simjudge": json.dumps(about, indent=2)}
         recording = self._stack.enter_context(record_messages(out, written))
@@ -52,11 +42,7 @@ class BridgeOutputs:
         """Open the topics.
 
         Args:
-            setup: what there is.
             start: nanoseconds.
-
-        Raises:
-            SimjudgeError: ROS 2 is missing.
         """
         try:
             topics = import_module("simjudge.nodes.bridge_topics")
@@ -89,21 +75,13 @@ class BridgeOutputs:
 
         Args:
             time: nanoseconds.
-            sample: of the vehicle's motion.
-            command: of the driver.
-            joints: of the vehicle's wheels, where they are known.
         """
         for output in self._outputs:
             output.motion(sample, joints)
             output.command(time, command)
 
     def readings_and_frames(self, batches: Sequence[SensorBatch], frames: Sequence[tuple[str, LiveFrame]]) -> None:
-        """Hand over readings, then frames.
-
-        Args:
-            batches: of sensors.
-            frames: each with the name of its camera.
-        """
+        """Hand over readings, then frames."""
         for output in self._outputs:
             for batch in batches:
                 output.readings(batch)

@@ -22,13 +22,7 @@ class BridgeViews:
     """
 
     def __init__(self, world: LiveSystem, manager: Any, stack: ExitStack) -> None:
-        """Make nothing yet.
-
-        Args:
-            world: the system.
-            manager: a ChSensorManager.
-            stack: releases the views.
-        """
+        """Make nothing yet."""
         self._world, self.manager, self._stack = world, manager, stack
         self._probed: ProbeResult | None = None
         self._views: list[ChronoViews] = []
@@ -40,21 +34,13 @@ class BridgeViews:
         return self._probed
 
     def camera_views(self, place: CameraPlace) -> ChronoViews:
-        """The pictures that a camera takes.
-
-        Args:
-            place: of the camera.
-        """
+        """The pictures that a camera takes."""
         world = self._world
         frame = chrono_frame(world.modules.core, place.pose)
         return self._kept(ChronoViews(world.modules, world.release, world.system, place.body, self._lamps, frame))
 
     def lidar_views(self, place: CameraPlace) -> ChronoViews:
-        """The scans that a lidar takes.
-
-        Args:
-            place: of the lidar.
-        """
+        """The scans that a lidar takes."""
         frame = chrono_frame(self._world.modules.core, place.pose)
         return self._kept(lidar_views(self._world, place.body, frame, self._lamps))
 

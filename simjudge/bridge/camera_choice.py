@@ -19,7 +19,6 @@ def choose_camera(
 
     Args:
         given: a camera's file or name, or a camera; None: of the fields.
-        name: of the camera, for messages.
         fields: as a camera's file has them; what is None is not given.
         filters: a camera's file whose filters, gain and exposure are taken, or a list of filters.
 

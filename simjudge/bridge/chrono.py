@@ -82,11 +82,9 @@ class ChronoBridge:
         """Take the system over.
 
         Args:
-            system: a ChSystem of any kind.
             out: x.mcap or x.db3; None: nothing is recorded.
             ros: whether all is published on topics too, and commands are taken from vehicle/input.
             manager: the program's own ChSensorManager, whose lamps and background count; None: the bridge has its own.
-            seed: seed of the noise.
             min_size: smaller objects are not labelled, pixels.
             min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
 
@@ -159,9 +157,6 @@ class ChronoBridge:
             class_name: of the object; class ids are given in the order of first use.
             counted: False for stuff (soil, road): a class in the semantic image, and no box.
 
-        Returns:
-            The instance id; 0 for stuff.
-
         Raises:
             UsageError: nothing is seen of a body, or the bridge has begun.
         """
@@ -195,7 +190,6 @@ class ChronoBridge:
             lens: as in a camera's file, e.g. {"model": "radial", "k1": -0.3}; None: a pinhole.
             filters: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken.
             camera: a camera's file, the name of one that comes with simjudge, or a camera, in place of the above.
-            name: its topics begin with it.
             fields: further fields of a camera's file: exposure_time, depth, lag, supersampling, ...
 
         Raises:
@@ -213,7 +207,6 @@ class ChronoBridge:
 
         Args:
             sensor: in a manager, with a ChFilterRGBA8Access.
-            name: its topics begin with it.
 
         Returns:
             What was wrong in it, one line each, and what became of it. The lines are logged too.
@@ -231,7 +224,6 @@ class ChronoBridge:
         Args:
             body: ChBody that carries it; None: the vehicle.
             pose: in the body's reference frame; in base_link where the body is None.
-            name: of the sensor.
             rate: readings a second.
             fields: further fields of a sensor's file: window, lag, gyroscope, accelerometer, ...
         """
@@ -243,9 +235,7 @@ class ChronoBridge:
         Args:
             body: ChBody that carries it; None: the vehicle.
             pose: in the body's reference frame; in base_link where the body is None.
-            name: of the sensor.
             rate: readings a second.
-            fields: further fields of a sensor's file: reference, noise, ...
         """
         self._sensor("gps", body, pose, name, {"rate": rate, **fields})
 
@@ -257,7 +247,6 @@ class ChronoBridge:
         Args:
             body: ChBody that carries it; None: the vehicle.
             pose: in the body's reference frame; in base_link where the body is None.
-            name: of the sensor.
             rate: turns a second.
             fields: further fields of a sensor's file: columns, rings, field_of_view, range, noise, ...
 
@@ -292,11 +281,7 @@ class ChronoBridge:
         return made
 
     def drive(self, command: Any) -> None:
-        """Tell the bridge what the program's own driver does, to be recorded.
-
-        Args:
-            command: DriverInputs of Chrono::Vehicle, or a Command.
-        """
+        """Tell the bridge what the program's own driver does, to be recorded."""
         if not isinstance(command, Command):
             command = Command(float(command.m_steering), float(command.m_throttle), float(command.m_braking))
         self._command = command

@@ -20,11 +20,7 @@ class InterruptFlag:
     """
 
     def __init__(self, stack: ExitStack) -> None:
-        """Listen, if this is the main thread: others get no signals.
-
-        Args:
-            stack: puts the earlier handlers back when it is closed.
-        """
+        """Listen, if this is the main thread: others get no signals."""
         self.noted = False
         if threading.current_thread() is not threading.main_thread():
             return

@@ -85,14 +85,6 @@ class LiveCamera:
     ) -> None:  # fmt: skip
         """Begin now; the first picture is due one period later.
 
-        Args:
-            world: the system.
-            mounted: name, lens, chain and rate.
-            place: where it is.
-            cameras: takes pictures from there.
-            labelling: which objects are labelled.
-            seed: of the noise.
-
         Raises:
             UsageError: the camera gives rays times of their own.
         """

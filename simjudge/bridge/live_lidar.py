@@ -27,13 +27,7 @@ class LiveLidar:
     """
 
     def __init__(self, world: LiveSystem, spec: LidarSpec, views: ChronoViews) -> None:
-        """Put the lidar into the system.
-
-        Args:
-            world: the system.
-            spec: the lidar; its mount is that of `views`.
-            views: takes scans from the lidar's place.
-        """
+        """Put the lidar into the system."""
         self._world, self._views, self._spec = world, views, spec
         # What is not labelled sends light back too: one more thing, nowhere, stands for all of it.
         rest = Thing("everything else", _NOWHERE, Surface(reflectance=1.0))
@@ -56,12 +50,7 @@ class LiveLidar:
     def cast_timed_rays(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
     ) -> Hits:
-        """What Chrono's lidar meets now, beam by beam as `lidar_beams` has them.
-
-        Args:
-            origins, directions: of the beams, world.
-            times, motion: not used: all beams fire now.
-        """
+        """What Chrono's lidar meets now, beam by beam as `lidar_beams` has them."""
         del times, motion
         found = self._views.scan(self._spec).astype(np.float64)
         ranges, intensity = (found[..., k].T.ravel() for k in (0, 1))
@@ -80,9 +69,6 @@ def lidar_views(world: LiveSystem, body: Any, frame: Any, manager: Any) -> Chron
     """The pictures that a lidar on a body takes.
 
     Args:
-        world: the system.
-        body: a ChBody.
         frame: ChFrame of the lidar in the body's reference frame.
-        manager: makes a sensor manager.
     """
     return ChronoViews(world.modules, world.release, world.system, body, manager, frame)

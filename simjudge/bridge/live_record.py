@@ -90,11 +90,7 @@ class BridgeSetup:
         return () if self.wheels is None else (BODY_LINK,)
 
     def wheel_links(self, joints: JointAngles | None) -> list[FrameLink]:
-        """Where the wheels are; none where they are not known.
-
-        Args:
-            joints: of the vehicle.
-        """
+        """Where the wheels are; none where they are not known."""
         if self.wheels is None or joints is None:
             return []
         if self.centres is not None:
@@ -109,8 +105,6 @@ class BridgeRecorder:
         """Begin with the transforms that stay.
 
         Args:
-            recording: receives the messages.
-            setup: what there is.
             start: nanoseconds.
 
         Raises:
@@ -133,12 +127,7 @@ class BridgeRecorder:
             recording.write(f"/{DESCRIPTION_TOPIC}", start, described, latched=True)
 
     def motion(self, sample: MotionSample, joints: JointAngles | None = None) -> None:
-        """Write how the vehicle moves.
-
-        Args:
-            sample: of its motion.
-            joints: of its wheels, where they are known.
-        """
+        """Write how the vehicle moves."""
         if joints is not None:
             self._recording.write(f"/{JOINTS_TOPIC}", sample.time, self._car.joints(sample.time, joints))
         self._recording.write(f"/{ODOMETRY_TOPIC}", sample.time, self._car.odometry(sample.time, sample.state))
@@ -153,21 +142,12 @@ class BridgeRecorder:
         """
 
     def readings(self, batch: SensorBatch) -> None:
-        """Write readings.
-
-        Args:
-            batch: that can be read now.
-        """
+        """Write readings."""
         for topic, _, message in self._sensors.messages(batch.events):
             self._recording.write(f"/{topic}", batch.time, message)
 
     def frame(self, camera: str, frame: LiveFrame) -> None:
-        """Write a frame.
-
-        Args:
-            camera: its name.
-            frame: that is handed over.
-        """
+        """Write a frame."""
         self._cameras[camera].record(frame.time, frame.captured)
 
     def command(self, time: int, command: Command) -> None:
@@ -175,6 +155,5 @@ class BridgeRecorder:
 
         Args:
             time: nanoseconds.
-            command: the driver's.
         """
         self._recording.write(f"/{INPUT_TOPIC}", time, self._car.input(time, command))

@@ -38,13 +38,7 @@ class LiveSystem:
     name = "chrono"
 
     def __init__(self, modules: Modules, release: Release, system: Any) -> None:
-        """Take the system as it is.
-
-        Args:
-            modules: PyChrono.
-            release: which one it is.
-            system: a ChSystem of any kind.
-        """
+        """Take the system as it is."""
         self.modules, self.release, self.system = modules, release, system
         self.vehicle: Any = None
         self.wheels: LiveWheels | None = None
@@ -68,9 +62,6 @@ class LiveSystem:
         Args:
             vehicle: a Chrono::Vehicle of any kind, a model of one (ARTcar, HMMWV_Full), or a body.
             base: base_link in the frame of the chassis (a plain body's own frame); None: that frame itself.
-
-        Raises:
-            UsageError: it is none of these.
         """
         body = vehicle.GetChassisBody() if hasattr(vehicle, "GetChassisBody") else vehicle
         if not hasattr(body, "GetFrameRefToAbs"):
@@ -84,9 +75,6 @@ class LiveSystem:
         Args:
             body: a ChBody; None: the vehicle's.
             pose: of the sensor in the body's reference frame; in base_link where the body is None.
-
-        Raises:
-            UsageError: there is no vehicle.
         """
         if body is None:
             if self.vehicle is None:
@@ -106,7 +94,6 @@ class LiveSystem:
 
         Args:
             body: a ChBody; None: the vehicle's.
-            pose: as in `mount_on`.
         """
         return (self.vehicle, self._base @ pose) if body is None else (body, pose)
 
@@ -115,11 +102,7 @@ class LiveSystem:
 
         Args:
             bodies: one or more, parts of one object; an SCMTerrain only where it is not counted.
-            class_name: of the object.
             counted: False for stuff (road, soil) that has a class in the semantic image and no box.
-
-        Returns:
-            The instance, 0 for stuff.
 
         Raises:
             UsageError: nothing is seen of a body, a terrain is counted, or there are too many labels.
@@ -193,11 +176,7 @@ class LiveSystem:
         return found
 
     def vehicle_state(self) -> VehicleState:
-        """How the vehicle moves now; wheel speeds and steering angle are 0 where its wheels are not known.
-
-        Raises:
-            UsageError: there is no vehicle.
-        """
+        """How the vehicle moves now; wheel speeds and steering angle are 0 where its wheels are not known."""
         if self.vehicle is None:
             raise UsageError("there is no vehicle: call vehicle() before")
         # From the centre of mass: a chassis's reference frame still has the acceleration of the step before.

@@ -26,7 +26,6 @@ class LiveWheels:
         """Measure the wheels.
 
         Args:
-            wheeled: a ChWheeledVehicle after its Initialize, with tyres.
             base: base_link in the frame of the chassis.
         """
         self._wheeled, self._base, self._tracker = wheeled, base, JointTracker()

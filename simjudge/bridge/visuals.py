@@ -42,7 +42,6 @@ def chrono_frame(core: Any, pose: Pose) -> Any:
     """A pose as a ChFrame.
 
     Args:
-        core: PyChrono's core module.
         pose: metres.
     """
     x, y, z, w = pose.orientation
@@ -53,9 +52,7 @@ def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted:
     """Put a class and an instance on all that is seen of a body.
 
     Args:
-        core: PyChrono's core module.
         body: with visual shapes; an SCMTerrain.
-        class_id: 1 to 255.
         instance: 1 to 65535, or 0 for stuff that is not counted.
         unpainted: grey value that the renderer shows a shape in that has no material.
 
@@ -87,11 +84,7 @@ def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted:
 
 
 def labels_of(body: Any) -> set[tuple[int, int]]:
-    """The classes and instances that are on a body's materials now.
-
-    Args:
-        body: any ChBody.
-    """
+    """The classes and instances that are on a body's materials now."""
     found = set()
     for shape, _ in _shapes(body):
         for index in range(shape.GetNumMaterials()):
@@ -102,10 +95,6 @@ def labels_of(body: Any) -> set[tuple[int, int]]:
 
 def copy_material(core: Any, material: Any) -> Any:
     """A ChVisualMaterial of its own that looks the same.
-
-    Args:
-        core: PyChrono's core module.
-        material: to copy.
 
     Raises:
         UsageError: it has Hapke's parameters, which cannot be set one by one.
@@ -131,10 +120,6 @@ def copy_material(core: Any, material: Any) -> Any:
 
 def body_mesh(core: Any, body: Any) -> tuple[Mesh, tuple[str, ...]]:
     """The triangles that Chrono::Sensor shows of a body.
-
-    Args:
-        core: PyChrono's core module.
-        body: any ChBody.
 
     Returns:
         The triangles in the body's reference frame, and the kinds of shapes that Chrono::Sensor leaves out.
@@ -223,9 +208,6 @@ def cylinder_triangles(radius: float, height: float) -> tuple[FloatArray, Any]:
 
     Args:
         radius, height: metres.
-
-    Returns:
-        Vertices and faces, counter-clockwise seen from outside.
     """
     angles = np.arange(_SLICES) / _SLICES * 2 * np.pi
     ring = np.stack([radius * np.cos(angles), radius * np.sin(angles)], 1)
@@ -244,9 +226,6 @@ def ball_triangles(radius: float) -> tuple[FloatArray, Any]:
 
     Args:
         radius: metres.
-
-    Returns:
-        Vertices and faces, counter-clockwise seen from outside.
     """
     rows = _SLICES // 2
     down = np.arange(rows + 1) / rows * np.pi

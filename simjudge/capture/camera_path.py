@@ -95,9 +95,6 @@ def parse_mount(text: str) -> Pose:
     Args:
         text: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees; "body" where the
             recorded body is the camera's own; "optical" where it is the camera's optical frame.
-
-    Raises:
-        UsageError: the text is no mount.
     """
     if text == "optical":
         return Pose()
@@ -110,12 +107,7 @@ def parse_pose(option: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pos
     """A pose from text.
 
     Args:
-        option: name of the option, for the error.
         text: "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll"; metres and degrees, angles as in REP 103.
-        counts: how many numbers there may be.
-
-    Raises:
-        UsageError: the text is no pose.
     """
     forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
     parts = text.split(",")

@@ -129,13 +129,7 @@ class RandomPoses:
         """The same pose at all times.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
-
-        Raises:
-            UsageError: the scene has no area.
-            SimjudgeError: no free position was found.
         """
         if engine.scene.area is None:
             raise UsageError(
@@ -232,9 +226,7 @@ class CoursePoses:
         """The optical frame at the car's position by then.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
         """
         del index, engine
         return [self._base((stamp - SECOND) / SECOND * self.actual_speed) @ self.mount for stamp in stamps]
@@ -287,8 +279,6 @@ class FilePoses:
         """Frames at all poses, or at some of them, evenly chosen.
 
         Args:
-            body: poses of the body in the world.
-            mount: the optical frame in the body.
             count: number of frames; None for one at each pose.
             seeds: the scene's seed of each pose by its stamp, nanoseconds; None or empty where a file gives none.
 
@@ -315,9 +305,7 @@ class FilePoses:
         """The optical frame at the body's pose by then.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
         """
         del engine
         row = self.rows[index]
@@ -362,9 +350,7 @@ class CarriedPoses:
         """The optical frame where the body is by then.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
         """
         other = self.first.mount.inverse() @ self.mount
         return [pose @ other for pose in self.first.at(index, stamps, engine)]
@@ -381,8 +367,6 @@ def is_free_position(
 
     Args:
         position: x, y, z in the world, metres.
-        engine: has the scene.
-        bodies: poses of what moves.
         clearance: least distance to any thing, metres; the floor may be nearer.
     """
     hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)

@@ -34,10 +34,6 @@ class CameraRecorder:
         """Remember where to write.
 
         Args:
-            recording: receives the messages.
-            mounted: the camera.
-            scene: names the classes.
-            car: makes the transforms.
             placed: whether each frame says where the camera is, which sits on no car.
             label_images: whether the class and the instance of each pixel are written too.
 
@@ -54,11 +50,7 @@ class CameraRecorder:
 
         Args:
             time: of the recording, nanoseconds.
-            captured: image and objects.
             detections: what a detector found; None where none has looked.
-
-        Raises:
-            SimjudgeError: the disk is full.
         """
         frames = single_frame_set(captured, self._mounted.camera.lens.size, self._scene, detections)
         maker = MessageMaker(standard_types(), frames, np.array([captured.stamp]), self._frame_id)
@@ -86,10 +78,6 @@ def fixed_mounts(mounts: Mapping[str, Pose], cameras: Sequence[MountedCamera]) -
 
     Args:
         mounts: the car's own, by name. Its `camera` counts only where a camera has that name.
-        cameras: of the car; those that follow it sit nowhere.
-
-    Returns:
-        Poses in base_link, by name.
     """
     own = {name: pose for name, pose in mounts.items() if name != CAMERA or CAMERA in {each.name for each in cameras}}
     return {**own, **{each.name: each.mount for each in cameras if each.follow is None}}
@@ -101,9 +89,7 @@ def single_frame_set(
     """A frame of a drive as a set of one frame.
 
     Args:
-        captured: image and objects.
         size: width and height, pixels.
-        scene: names the classes.
         detections: what a detector found; None where none has looked.
     """
     found = None

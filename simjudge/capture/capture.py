@@ -85,19 +85,11 @@ class CapturedFrame:
         return self.exposure.middle.camera
 
     def pixels(self) -> RgbImage:
-        """The image's pixels, (H, W, 3), uint8 RGB.
-
-        Raises:
-            ValueError: no image was wanted.
-        """
+        """The image's pixels, (H, W, 3), uint8 RGB."""
         return self._image().pixels
 
     def stored_image(self) -> EncodedImage:
-        """The image as a file: the camera's JPEG, else a PNG.
-
-        Raises:
-            ValueError: no image was wanted.
-        """
+        """The image as a file: the camera's JPEG, else a PNG."""
         return self._image().stored()
 
     def _image(self) -> CapturedImage:
@@ -121,9 +113,7 @@ class FrameFinisher:
         """Remember the camera.
 
         Args:
-            camera: whose frames these are.
             labelling: which objects are labelled; None for the defaults.
-            seed: seed of the camera's noise.
             masks: whether the objects get pixel masks too.
         """
         self.camera = camera
@@ -173,10 +163,7 @@ class Capture(FrameFinisher):
         """Put a camera before an engine.
 
         Args:
-            engine: the engine with the scene.
-            camera: the camera that sees the scene.
             labelling: which objects are labelled; None for the defaults.
-            seed: seed of the camera's noise.
             masks: whether the objects get pixel masks too.
 
         Raises:
@@ -191,7 +178,6 @@ class Capture(FrameFinisher):
         """Take light and labels of an exposure from the engine. This is all of a frame that needs the engine.
 
         Args:
-            exposure: where the camera and the bodies are.
             image: whether an image is wanted; without one, only labels are made.
 
         Raises:
@@ -219,7 +205,6 @@ class Capture(FrameFinisher):
         """Make the labelled frame of an exposure.
 
         Args:
-            exposure: where the camera and the bodies are.
             image: whether an image is wanted; without one, only labels are made.
 
         Raises:

@@ -70,13 +70,7 @@ class RowStates(ShortRepr):
 
 
 def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens) -> int:
-    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
-
-    Args:
-        things: the parts of one thing.
-        states: where camera and parts are for each row.
-        lens: the camera's lens.
-    """
+    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges."""
     found = (_box([(each.mesh, _at(each, bodies)) for each in things], at, lens) for at, bodies in _samples(states))
     boxes = [box for box in found if box is not None]
     if not boxes:

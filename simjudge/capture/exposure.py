@@ -105,9 +105,7 @@ def exposure_at(
     """The exposure of a camera that moves, and of bodies whose poses are known at any time.
 
     Args:
-        camera: its exposure time and samples set the instants.
         stamp: start of the exposure, nanoseconds.
-        frame_name: the frame's name.
         poses_at: returns the optical frame in the world at stamps, nanoseconds.
         bodies_at: returns poses of what is not where the scene has it, at a stamp; None for nothing.
     """
@@ -123,7 +121,6 @@ def scripted_bodies(scene: Scene, start: int) -> Callable[[int], Poses]:
     """Where the things of a scene are that follow a path, by a stamp in nanoseconds.
 
     Args:
-        scene: the scene.
         start: stamp at which the scene starts, nanoseconds: that of the first frame.
     """
     return lambda stamp: scene.scripted_poses((stamp - start) / SECOND)
@@ -136,9 +133,7 @@ def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneSta
     cameras is in the light already.
 
     Args:
-        engine: the engine that has the scene.
         camera: its lens, its rays a pixel, and what it asks of the engine's own cameras.
-        scene_states: the instants of the exposure, in order.
 
     Returns:
         Linear radiance (H, W, 3).
@@ -172,10 +167,8 @@ def develop(
     """The image that a camera makes of the light on its sensor, by its gain, its automatic exposure and its chain.
 
     Args:
-        camera: its gain and its chain of filters.
         radiance: linear radiance (H, W, 3), as `gather_light` returns it.
         frame_name: the frame's name; with the seed it sets the random filters, as in `chain.FilteredImages`.
-        seed: seed of the camera's noise.
         metering: the frame's stamp and the frame before, for automatic exposure; None: the camera has looked at this
             one for long.
     """

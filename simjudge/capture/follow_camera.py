@@ -21,11 +21,7 @@ class FollowCamera:
     """
 
     def __init__(self, follow: Follow) -> None:
-        """Begin at the place behind the car where it is first seen.
-
-        Args:
-            follow: how it follows.
-        """
+        """Begin at the place behind the car where it is first seen."""
         self._follow = follow
         self._time = 0
         self._place: FloatArray | None = None
@@ -36,7 +32,6 @@ class FollowCamera:
 
         Args:
             time: nanoseconds.
-            car: pose of base_link in the world then.
         """
         follow, yaw = self._follow, car.angles()[0]
         base = np.array(car.position)

@@ -51,10 +51,6 @@ class FrameStore:
     def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
         """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again.
 
-        Args:
-            out: what will be written.
-            plan: all that the frames depend on, as JSON has it.
-
         Raises:
             SimjudgeError: the folder holds frames of another plan, is no folder, or is a link to elsewhere.
         """
@@ -79,11 +75,7 @@ class FrameStore:
         return cls(folder, _digest_of(wanted))
 
     def has(self, index: int) -> bool:
-        """Whether a frame is finished.
-
-        Args:
-            index: index of the frame.
-        """
+        """Whether a frame is finished."""
         return self._text(index).is_file()
 
     def add(
@@ -98,9 +90,6 @@ class FrameStore:
         """Keep a finished frame.
 
         Args:
-            index: index of the frame.
-            image: the image as a file.
-            objects: the frame's objects; all rows are taken as this frame's.
             about: what else is kept of the frame, as JSON has it.
             depth: the depth image; None where the camera has none.
             label_images: PNG of the class and the instance of each pixel, by kind; None where they are not wanted.
@@ -136,7 +125,6 @@ class FrameStore:
         """Finish those of some frames that are missing; finished frames stay, whatever happens.
 
         Args:
-            frames: their indices.
             observe: does the part of a frame that needs the engine, and returns a function that finishes the frame
                 and adds it. That function runs in a thread while the next frame is observed.
             advance: receives how many of them are done, and how many there are.
@@ -166,10 +154,6 @@ class FrameStore:
         """Within this block, Ctrl-C or an error is followed by a line that says what is kept.
 
         Before it, kept frames are looked through: damaged ones are dropped, so that they are made again.
-
-        Args:
-            count: how many frames there are to be.
-            log: receives the lines.
         """
         self._drop_damaged(count, log)
         try:
@@ -186,11 +170,8 @@ class FrameStore:
         """All frames, which must be finished, as a labelled set.
 
         Args:
-            name: name of the set.
-            frame_name: names of the frames, unique.
             stamp: int64 (N,), nanoseconds.
             size: width and height of all images, pixels.
-            class_names: names of the classes, by class id.
         """
         rows = [self._row(index) for index in range(len(frame_name))]
         frame = np.repeat(np.arange(len(rows)), [len(row["class_id"]) for row in rows])
@@ -214,30 +195,17 @@ class FrameStore:
         )
 
     def about(self, index: int) -> dict[str, Any]:
-        """What was kept of a finished frame beside its image and objects.
-
-        Args:
-            index: index of the frame.
-        """
+        """What was kept of a finished frame beside its image and objects."""
         found: dict[str, Any] = self._row(index)["about"]
         return found
 
     def depth(self, index: int) -> DepthImage:
-        """The depth image of a finished frame that was kept with one.
-
-        Args:
-            index: index of the frame.
-        """
+        """The depth image of a finished frame that was kept with one."""
         depth: DepthImage = np.load(self.folder / f"{index:06d}.npy", allow_pickle=False)
         return depth
 
     def label_image(self, index: int, kind: str) -> bytes:
-        """PNG of a label image of a finished frame that was kept with some.
-
-        Args:
-            index: index of the frame.
-            kind: "semantic" or "instance".
-        """
+        """PNG of a label image of a finished frame that was kept with some."""
         return self._label_file(index, kind).read_bytes()
 
     def remove(self) -> None:

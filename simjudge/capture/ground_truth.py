@@ -61,9 +61,6 @@ def ground_truth(
     Of a thing across the seam of an image that sees all around, the larger part is labelled (`capture.seam`).
 
     Args:
-        scene: the scene, with the things' meshes.
-        lens: the lens through which the labels were seen.
-        scene_state: where camera and bodies were.
         labels: class, instance and depth (H, W) through the pixels' centres, as the engine gave them.
         labelling: which objects are labelled; None for the defaults.
         timed: when each row was exposed; None: all in `scene_state`.
@@ -109,10 +106,6 @@ def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
 
     The box is that of the thing's own frame, so that turning the thing about its centre changes nothing. The frame of
     several parts is that of the first.
-
-    Args:
-        parts: the thing's meshes with their poses in the world.
-        camera: pose of the optical frame in the world.
 
     Returns:
         Metres from the optical centre, along the ray: not the depth along the optical axis.

@@ -13,20 +13,11 @@ _KEY = "auto_exposure"
 
 
 def describe_metering(frame: CapturedFrame) -> dict[str, Any]:
-    """What is kept of a frame's automatic exposure, as JSON has it; nothing where it has none.
-
-    Args:
-        frame: a finished frame.
-    """
+    """What is kept of a frame's automatic exposure, as JSON has it; nothing where it has none."""
     metered = frame.image.metered if frame.image is not None else None
     return {} if metered is None else {_KEY: asdict(metered)}
 
 
 def metered_before(store: FrameStore, index: int) -> MeteredFrame | None:
-    """The automatic exposure of the frame before; None for the first.
-
-    Args:
-        store: holds the frame before.
-        index: number of the frame.
-    """
+    """The automatic exposure of the frame before; None for the first."""
     return MeteredFrame(**store.about(index - 1)[_KEY]) if index else None

@@ -57,9 +57,7 @@ class KnownPoses:
         """The optical frame at times during the exposure of a frame: straight on between the known poses.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
         """
         del engine
         path = self._path

@@ -110,7 +110,6 @@ def instance_masks(instances: InstanceImage, numbers: Sequence[int], boxes: IntA
 
     Args:
         instances: uint16 (H, W).
-        numbers: the N instances.
         boxes: int64 (N, 4), their boxes, whole pixels.
     """
     crops = [instances[y0:y1, x0:x1] == number for number, (x0, y0, x1, y1) in zip(numbers, boxes, strict=True)]

@@ -94,9 +94,6 @@ class _FrameClock:
     def observe(self, instant: _Instant) -> FrameEvent | None:
         """Take the world at `next_time`; a frame where that was the last of its instants.
 
-        Args:
-            instant: the world then.
-
         Returns:
             The frame, with the time from which on it may be handed over.
         """
@@ -141,8 +138,6 @@ class LockStep:
         """Begin where the engine is; a camera's first frame is due one of its periods later.
 
         Args:
-            engine: the engine, with a car in it.
-            cameras: the car's; their rates, lags, exposures and mounts count.
             period: seconds between samples of the car's motion; each stamp of a frame is one, too.
             feed: the car's other sensors; None for none.
         """

@@ -30,12 +30,7 @@ def choose_camera_poses(
     """The camera poses that a word or a file asks for.
 
     Args:
-        poses: "random", "path", or a text file of poses.
-        scene: file or name of the scene; "path" needs its course.
-        camera: its rate and its field of view count.
         count: number of frames; None for all of a course or a file, and for RANDOM_FRAMES random ones.
-        seed: seed of random poses.
-        mount: the optical frame in the body that moves; see `camera_mount`.
 
     Returns:
         The poses, and the rows of a file that could not be used.

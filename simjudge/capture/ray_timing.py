@@ -24,8 +24,6 @@ def timed_exposure(camera: Camera, exposure: FrameExposure, seed: int = 0) -> Ti
     """How the rays of a frame are spread over time.
 
     Args:
-        camera: its shutter, and whether rays have times of their own.
-        exposure: the camera's and bodies' poses at `shutter.exposure_stamps`.
         seed: of the camera; with the frame's name it sets the rays' times.
 
     Returns:
@@ -46,10 +44,6 @@ def timed_exposure(camera: Camera, exposure: FrameExposure, seed: int = 0) -> Ti
 
 def engine_with_ray_times(engine: Engine, camera: Camera) -> EngineWithRayTimes:
     """The engine, if its rays can have times of their own.
-
-    Args:
-        engine: the engine.
-        camera: that needs them.
 
     Raises:
         SimjudgeError: the engine takes whole images only.

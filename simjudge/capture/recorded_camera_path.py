@@ -66,11 +66,7 @@ class CameraPathOptions:
 
     @property
     def alignment(self) -> Pose:
-        """Pose of the poses' fixed frame in the scene.
-
-        Raises:
-            UsageError: `align` is no pose.
-        """
+        """Pose of the poses' fixed frame in the scene."""
         return parse_pose("align", self.align)
 
     @property
@@ -107,8 +103,6 @@ def read_camera_path(recording: str | Path, options: CameraPathOptions, camera: 
     """Read poses and frames of a recording, and make the camera's path of them.
 
     Args:
-        recording: a recording with poses, or a text file of poses.
-        options: what counts of it.
         camera: its rate, where there are no images, and its exposure count.
 
     Raises:

@@ -30,10 +30,6 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, job
     """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
 
     Args:
-        plan: what is rendered.
-        placed: makes the engine with the placement of each frame.
-        store: keeps the finished frames.
-        jobs: number of processes; 1 for this one.
         advance: receives how many frames are done, and how many there are.
 
     Raises:

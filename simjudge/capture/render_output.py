@@ -40,19 +40,10 @@ def write_rendering(
     """Write all frames, and OUT.render.json, which says what was done and what each frame shows.
 
     Args:
-        plan: what was rendered.
         placed: makes the engine with the placement of each frame, for the scans of lidars.
-        store: holds all frames of the plan.
         out: x.mcap or x.db3, or the folder of a YOLO data set.
         about: from `describe_rendering`; goes into the recording's metadata or the data set's data.yaml too.
-        sides: from `assign_sides`, for a data set.
         others: plans and frames of further cameras of the same body, for a recording.
-
-    Returns:
-        What the format could not hold.
-
-    Raises:
-        SimjudgeError: the output cannot be written.
     """
     class_names = dict(placed.engine.scene.class_names)
     frames = _frames(plan, store, out, class_names)
@@ -84,11 +75,7 @@ def write_rendering(
 
 
 def render_record_path(out: Path) -> Path:
-    """Path of the file that says what was rendered.
-
-    Args:
-        out: the rendered recording or data set.
-    """
+    """Path of the file that says what was rendered."""
     return out.with_name(out.name + ".render.json")
 
 

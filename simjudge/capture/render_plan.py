@@ -90,21 +90,13 @@ class RenderPlan:
         return self.camera.auto_exposure is not None and self.poses.path() is not None
 
     def placement(self, index: int) -> int:
-        """Number of the placement that a frame sees.
-
-        Args:
-            index: index of the frame.
-        """
+        """Number of the placement that a frame sees."""
         if self.scene_seeds:
             return self._seeds.index(self.scene_seeds[index])
         return index * self.placements // len(self)
 
     def scene_seed(self, placement: int) -> int:
-        """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it.
-
-        Args:
-            placement: number of the placement, from 0.
-        """
+        """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it."""
         if self.scene_seeds:
             return self._seeds[placement]
         return placement_seed(self.seed, placement, self.placements)
@@ -116,13 +108,7 @@ class RenderPlan:
 
 
 def placement_seed(seed: int, placement: int, placements: int) -> int:
-    """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it.
-
-    Args:
-        seed: of the rendering.
-        placement: number of the placement, from 0.
-        placements: how many there are.
-    """
+    """The scene's seed for a placement: the seed itself where there is one placement, else drawn from it."""
     return seed if placements == 1 else int(np.random.SeedSequence((seed, placement)).generate_state(1)[0])
 
 
@@ -136,9 +122,6 @@ class PlacedScene:
     def __init__(self, plan: RenderPlan) -> None:
         """Set up the first placement.
 
-        Args:
-            plan: what is to be rendered.
-
         Raises:
             SimjudgeError: the scene cannot be read, or the engine cannot run here.
         """
@@ -151,14 +134,7 @@ class PlacedScene:
         self.engine.close()
 
     def engine_for(self, index: int) -> Engine:
-        """The engine with the placement that a frame sees; the engine of another placement is closed.
-
-        Args:
-            index: index of the frame.
-
-        Raises:
-            SimjudgeError: the placement cannot be made.
-        """
+        """The engine with the placement that a frame sees; the engine of another placement is closed."""
         placement = self._plan.placement(index)
         if placement != self._placement:
             scene = self._read(placement)
@@ -174,12 +150,7 @@ class PlacedScene:
 
 
 def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, Any]:
-    """All that the frames depend on, as JSON has it.
-
-    Args:
-        plan: what is rendered.
-        engine: the engine with the first placement.
-    """
+    """All that the frames depend on, as JSON has it."""
     camera, scene = plan.camera, engine.scene
     about = {
         "version": version(),
@@ -217,7 +188,6 @@ def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
     Frames of one placement stay together where there are several placements.
 
     Args:
-        plan: what is rendered.
         valid: share of the placements, or of the frames, for validation, 0 to 1.
         test: share that training never sees, 0 to 1.
 

@@ -49,12 +49,7 @@ def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRe
     """Read how a set was rendered, from the file that `simjudge render` or `simjudge replay` wrote beside it.
 
     Args:
-        path: of the set.
-        frames: the frames of it that are wanted.
         camera: through which it was rendered; the moment of a pose is that of its exposure.
-
-    Returns:
-        The record of these frames, in their order.
 
     Raises:
         SimjudgeError: there is no such file, it cannot be used, or it lacks a frame.

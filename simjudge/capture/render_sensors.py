@@ -41,8 +41,6 @@ def check_rendered_sensors(specs: Sequence[SensorSpec], poses: CameraPoses, vehi
     """Refuse sensors whose readings these poses cannot tell.
 
     Args:
-        specs: the sensors.
-        poses: of the frames.
         vehicle: the car that carries them; None for another body.
 
     Raises:
@@ -62,10 +60,6 @@ class RenderedSensors:
 
     def __init__(self, plan: RenderPlan, placed: PlacedScene) -> None:
         """Compute what needs no scene: the readings along the path.
-
-        Args:
-            plan: what is rendered.
-            placed: makes the engine with the placement of each frame.
 
         Raises:
             SimjudgeError: the poses are too few or too far apart for a smooth motion.
@@ -87,11 +81,7 @@ class RenderedSensors:
             self._readings = MessagesByFrame(events, plan.sensors, stamps, names)
 
     def messages(self, index: int) -> Iterator[tuple[str, Any]]:
-        """Topic and message of what belongs to a frame.
-
-        Args:
-            index: of the frame.
-        """
+        """Topic and message of what belongs to a frame."""
         stamp, engine = self._plan.poses.stamp[index], self._placed.engine_for(index)
         camera = self._plan.poses.at(index, [stamp], engine)[0]
         body = camera @ self._plan.poses.mount.inverse()

@@ -176,12 +176,7 @@ def render_plans(  # noqa: PLR0913 - the options of the command
         plans: one; for a rig, one for each of its cameras, with the same poses and placements.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
-        valid: share of a data set for validation, 0 to 0.9.
         test: share of a data set that training never sees, 0 to 0.9.
-        jobs: processes that render side by side.
-        losses: what was left out before; it grows.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
 
     Raises:
         UsageError: the shares leave nothing to train on.

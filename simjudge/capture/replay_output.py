@@ -30,18 +30,7 @@ def write_replay(
     """Write the recording of all frames, and OUT.replay.json.
 
     Args:
-        plan: what was replayed.
-        store: holds all frames of the plan.
-        class_names: names of the scene's classes, by class id.
-        out: a name ending in .mcap or .db3, or a folder's.
-        about: from `describe_replay`; kept in the recording's metadata too.
         sensors: messages of the sensors beside the camera; None for none.
-
-    Returns:
-        What the recording could not hold.
-
-    Raises:
-        SimjudgeError: the recording cannot be written.
     """
     source = plan.source
     frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
@@ -62,9 +51,5 @@ def write_replay(
 
 
 def replay_record_path(out: Path) -> Path:
-    """Path of the file that says what a recording shows.
-
-    Args:
-        out: the replayed recording.
-    """
+    """Path of the file that says what a recording shows."""
     return out.with_name(out.name + ".replay.json")

@@ -42,24 +42,12 @@ class ReplayPlan:
 
 
 def exposure_span(camera: Camera) -> tuple[int, int]:
-    """Nanoseconds before and after its stamp for which a frame needs poses.
-
-    Args:
-        camera: its exposure counts.
-    """
+    """Nanoseconds before and after its stamp for which a frame needs poses."""
     return 0, exposure_stamps(camera, 0)[-1]
 
 
 def frames_without_floor(engine: Engine, plan: ReplayPlan) -> list[int]:
-    """Frames with nothing of the scene below the camera: it is outside the scene's floor, or beneath it.
-
-    Args:
-        engine: has the scene.
-        plan: what is replayed.
-
-    Returns:
-        Indices of the frames, in order.
-    """
+    """Frames with nothing of the scene below the camera: it is outside the scene's floor, or beneath it."""
     names, stamps = plan.source.frame_name, plan.source.stamp.tolist()
     poses = [plan.path.in_scene([stamp], name)[0] for name, stamp in zip(names, stamps, strict=True)]
     down = np.tile([0.0, 0.0, -1.0], (len(poses), 1))
@@ -68,13 +56,7 @@ def frames_without_floor(engine: Engine, plan: ReplayPlan) -> list[int]:
 
 
 def describe_replay(plan: ReplayPlan, engine: Engine, given: Mapping[str, str | None]) -> dict[str, Any]:
-    """All that the frames depend on, as JSON has it.
-
-    Args:
-        plan: what is replayed.
-        engine: has the scene.
-        given: options as a person gave them, kept beside.
-    """
+    """All that the frames depend on, as JSON has it."""
     source, path, camera, scene = plan.source, plan.path, plan.camera, engine.scene
     limits = path.body.limits
     return {

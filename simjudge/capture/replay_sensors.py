@@ -80,10 +80,6 @@ class SensorReplay(ShortRepr):
     def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:
         """All readings, sensor by sensor.
 
-        Args:
-            engine: has the scene.
-            losses: takes scans during whose turn no poses are known.
-
         Raises:
             SimjudgeError: the poses are too few or too far apart for a smooth motion.
         """
@@ -137,7 +133,6 @@ def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> N
     """Refuse sensors whose readings poses of one body cannot tell.
 
     Args:
-        specs: the sensors.
         vehicle: the car whose poses are given; None where they are those of another body.
 
     Raises:
@@ -157,7 +152,6 @@ def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Traje
 
     Args:
         trajectory: in the recording's fixed frame, on the poses' clock.
-        alignment: pose of the recording's fixed frame in the scene.
         offset: nanoseconds that are added to an output's stamp to get the poses' time.
     """
     turned = Rotation.from_quat(alignment.orientation) * Rotation.from_quat(trajectory.orientation)
@@ -171,9 +165,7 @@ def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntA
     """Stamps of the clouds of a recording.
 
     Args:
-        path: a recording, or anything else.
         topic: of the clouds; None where there is one such topic at most, beside those of a truth.
-        losses: takes messages that cannot be decoded.
 
     Returns:
         Nanoseconds, increasing; None where there are no clouds.
@@ -203,9 +195,7 @@ class SensorTransforms:
         """Remember them.
 
         Args:
-            specs: the sensors.
             trajectory: the body's poses in the fixed frame, on the clock of the output.
-            fixed_frame: its name.
         """
         types = standard_types().types
         self._maker = VehicleMessages(lambda name: types[name], Frames(odom=fixed_frame))
@@ -237,10 +227,7 @@ class MessagesByFrame:
         """Deal them: each to the first frame at or after its time, what comes after the last one to that.
 
         Args:
-            events: readings in any order.
-            specs: the sensors.
             frame_stamps: increasing, nanoseconds; one or more.
-            class_names: of the scene.
             transforms: tell where the sensors are at each frame and each scan; None where somebody else does.
         """
         types = standard_types().types
@@ -253,11 +240,7 @@ class MessagesByFrame:
             self._of_frame[row].append(event)
 
     def of(self, index: int) -> Iterator[tuple[str, Any]]:
-        """Topic and message of what belongs to a frame.
-
-        Args:
-            index: of the frame.
-        """
+        """Topic and message of what belongs to a frame."""
         events = self._of_frame[index]
         if self._transforms is not None:
             scans = (event.stamp for event in events if isinstance(event.spec, LidarSpec))

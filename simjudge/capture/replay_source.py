@@ -92,7 +92,6 @@ def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limi
     """Read poses and frames, and keep the frames that have poses.
 
     Args:
-        options: what to read.
         rate: rate of the simulated camera, for recordings without images, Hz.
         span: nanoseconds before and after its stamp for which a frame needs poses.
         limits: how far apart poses may be, and how fast the body may move.
@@ -132,16 +131,7 @@ def read_source_poses(options: ReplayOptions, limits: MotionLimits, losses: Loss
     """Read the poses alone.
 
     Args:
-        options: where they are.
         limits: how far apart poses may be, and how fast the body may move.
-        losses: takes what is left out.
-
-    Returns:
-        The poses, and where they are from, for people.
-
-    Raises:
-        SimjudgeError: they cannot be read.
-        UsageError: options do not go together.
     """
     trajectory, poses_from, _ = _poses(options, limits, losses)
     return trajectory, poses_from

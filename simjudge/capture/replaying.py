@@ -214,9 +214,6 @@ def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance:
     A frame is developed and written while the next one is rendered.
 
     Args:
-        engine: has the scene.
-        plan: what is replayed.
-        store: keeps the finished frames.
         advance: receives how many frames are done, and how many there are.
     """
     capture = Capture(engine, plan.camera, plan.labelling, plan.seed)

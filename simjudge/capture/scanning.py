@@ -85,14 +85,7 @@ class LidarCapture:
     def __init__(
         self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
     ) -> None:
-        """Put a lidar before an engine.
-
-        Args:
-            engine: has the scene, and perhaps a car.
-            lidar: what measures.
-            seed: of the noise, 0 or more.
-            filters: what its clouds go through (`simjudge.sensors.lidar.cloud_filters`).
-        """
+        """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things
         # The row behind the last, index -1, is for rays that hit nothing.
@@ -112,7 +105,6 @@ class LidarCapture:
         Args:
             stamp: end of the turn, nanoseconds; the noise follows from it, the seed and the lidar's name.
             sensor: poses of the sensor's frame in the world during the turn, seconds from the stamp.
-            motion: how bodies move meanwhile, on the same clock.
 
         Returns:
             The scan; None where a filter loses it.
@@ -171,7 +163,6 @@ def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyM
     """How the things of a scene move during a turn that follow a path.
 
     Args:
-        scene: the scene.
         times: of keyframes, seconds from the scan's stamp, increasing.
         stamp: of the scan, seconds since the start of the scene.
     """

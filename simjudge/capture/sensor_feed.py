@@ -44,11 +44,6 @@ class SensorFeed:
     def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int = 0) -> None:
         """Begin where the engine is.
 
-        Args:
-            engine: with a car in it.
-            specs: the sensors.
-            seed: of their noise, 0 or more.
-
         Raises:
             UsageError: a sensor sits on a body that is not there, or is to be Chrono's own and cannot be.
             SimjudgeError: a sensor lacks something that it is computed from.

@@ -68,9 +68,6 @@ def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, st
     """Something that reads for each sensor; one for all those of Chrono's own.
 
     Args:
-        engine: with a car in it.
-        specs: the sensors.
-        seed: of their noise.
         start: nanoseconds of simulated time, now.
 
     Raises:

@@ -55,13 +55,7 @@ class SensorMessages:
     def __init__(
         self, find: Callable[[str], Any], specs: Sequence[SensorSpec], class_names: Mapping[int, str] | None = None
     ) -> None:
-        """Remember the sensors.
-
-        Args:
-            find: the class of a message type by its name.
-            specs: the sensors.
-            class_names: of the scene.
-        """
+        """Remember the sensors."""
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)
@@ -74,11 +68,7 @@ class SensorMessages:
         """The messages of readings that are handed over at one time.
 
         Args:
-            events: in order.
             offset: nanoseconds added to the stamps.
-
-        Returns:
-            Messages in order of their first readings.
         """
         together: dict[tuple[str, int], list[SensorEvent]] = {}
         for event in events:

@@ -59,17 +59,6 @@ def replay_sensors(
 ) -> tuple[int, Losses]:
     """Record what sensors would have read along recorded poses; a lidar makes a scan for each cloud of the recording.
 
-    Args:
-        recording: a recording with poses, or a text file of poses.
-        out: the recording to write.
-        world: the scene.
-        options: what is replayed.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        How many readings were recorded, and what was left out.
-
     Raises:
         UsageError: options do not go together, or a name is unknown.
         SimjudgeError: something cannot be read or written, or no reading has poses.

@@ -46,14 +46,6 @@ def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]
     """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
 
     Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
-
-    Args:
-        things: each by its parts.
-        camera: pose of the optical frame in the world.
-        lens: the camera's lens.
-
-    Returns:
-        Pixels of each thing.
     """
     return [_pixels(corners, box, lens) for corners, box in triangle_boxes(things, camera, lens)]
 
@@ -70,11 +62,6 @@ def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
 
 def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
     """The triangles of things that may be seen on an image without edges, and where.
-
-    Args:
-        things: each by its parts.
-        camera: pose of the optical frame in the world.
-        lens: the camera's lens.
 
     Returns:
         For each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64
@@ -99,11 +86,7 @@ def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tu
 
 @lru_cache(maxsize=8)
 def sees_beyond(lens: Lens) -> bool:
-    """Whether a lens sees all around, or is a fisheye whose corners look farther aside than 80 degrees.
-
-    Args:
-        lens: the camera's lens.
-    """
+    """Whether a lens sees all around, or is a fisheye whose corners look farther aside than 80 degrees."""
     if lens.model != "equidistant":
         return lens.omnidirectional
     width, height = lens.size
@@ -254,7 +237,6 @@ def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> Flo
     An image that sees beyond has no such end.
 
     Args:
-        lens: the camera's lens.
         low, high: first and last pixel (x, y), both included.
         every: n, for every n-th pixel of every n-th row.
 

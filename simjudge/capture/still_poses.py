@@ -50,9 +50,7 @@ class StillPoses:
         """The same pose at all times.
 
         Args:
-            index: index of the frame.
             stamps: times from the frame's stamp on, nanoseconds.
-            engine: has the scene of this frame.
         """
         del engine
         return [self.cameras[index]] * len(stamps)

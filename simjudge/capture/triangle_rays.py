@@ -33,7 +33,6 @@ def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
     """How far along a ray from the origin the triangle's plane is, if the ray meets it within the triangle.
 
     Args:
-        terms: of the triangle.
         direction: float64 (3,), of the ray.
 
     Returns:

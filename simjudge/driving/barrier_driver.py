@@ -46,8 +46,6 @@ class BarrierDriver(LineFollower):
         """Know the car and where its lidar is, and nothing of the track.
 
         Args:
-            vehicle: the car; its wheelbase, steering limit, motor and size count.
-            mount: pose of the lidar in base_link.
             parameters: how to drive; None for the defaults.
             deskewed: whether the lidar gives all points in its frame at the scan's stamp.
         """
@@ -65,7 +63,6 @@ class BarrierDriver(LineFollower):
         Args:
             found: points of a new scan; None where no scan has come since the last call.
             stamp: the scan's, seconds on the odometry's clock.
-            state: state of the car now; time, pose and velocity count.
         """
         self.update_odometry(state)
         self._move_line(state)

@@ -113,7 +113,6 @@ def standing_points(points: FloatArray, parameters: BarrierParameters, body: tup
 
     Args:
         points: (N, 3), metres, in the car's frame.
-        parameters: what counts.
         body: the car's own rearmost and foremost x, and half its width, metres.
 
     Returns:
@@ -135,7 +134,6 @@ def cluster_points(points: FloatArray, parameters: BarrierParameters) -> Cluster
 
     Args:
         points: (N, 2), metres.
-        parameters: sizes of cells and gaps.
 
     Returns:
         The cells; those of clusters that are too small are left out.
@@ -161,9 +159,7 @@ def barrier_sides(clusters: Clusters, line: CentreLine, parameters: BarrierParam
     be wrong.
 
     Args:
-        clusters: what stands around the car, in its frame.
         line: the line as it is known so far, in the same frame.
-        parameters: how far ahead sides are decided.
 
     Returns:
         Booleans (N,), the cells that count, and LEFT or RIGHT of those.

@@ -53,11 +53,7 @@ class OpenCvCameraModel:
     """A camera whose calibration none of simjudge's lenses has, by OpenCV's formulas."""
 
     def __init__(self, calibration: Calibration) -> None:
-        """Take a calibration.
-
-        Args:
-            calibration: of any model that ROS has.
-        """
+        """Take a calibration."""
         self._calibration = calibration
         self._fisheye = calibration.model == "equidistant"
 
@@ -96,11 +92,7 @@ class OpenCvCameraModel:
 
 
 def camera_model_of(calibration: Calibration) -> CameraModel:
-    """The model of a calibrated camera: an exact lens where there is one, else OpenCV's formulas.
-
-    Args:
-        calibration: of any model that ROS has.
-    """
+    """The model of a calibrated camera: an exact lens where there is one, else OpenCV's formulas."""
     try:
         return lens_from_calibration(calibration)
     except UsageError:

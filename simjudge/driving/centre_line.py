@@ -114,7 +114,6 @@ class CentreLine(ShortRepr):
 
         Args:
             x: position in the line's frame, metres.
-            y: likewise.
         """
         return float(self.distance[np.argmin(np.hypot(self.points[:, 0] - x, self.points[:, 1] - y))])
 
@@ -123,7 +122,6 @@ class CentreLine(ShortRepr):
 
         Args:
             x: position of the line's frame in the world, metres.
-            y: likewise.
             yaw: heading of the line's frame in the world, radians.
         """
         points: FloatArray = rotate_points(self.points, yaw) + np.array([x, y])
@@ -131,11 +129,7 @@ class CentreLine(ShortRepr):
 
 
 def straight_line(model: LineModel) -> CentreLine:
-    """The line straight ahead, before any cone was seen.
-
-    Args:
-        model: which lines there can be.
-    """
+    """The line straight ahead, before any cone was seen."""
     parameters = np.zeros(3 + len(model.knots()))
     parameters[-1] = model.lane
     return _Curve(model).line(parameters)
@@ -151,7 +145,6 @@ def fit_centre_line(
         side: LEFT or RIGHT, float64 (N,).
         error: covariances of the positions, float64 (N, 2, 2), square metres.
         before: the previous line, in the same frame (see `move_line`); `straight_line` where there is none.
-        model: which lines there can be.
     """
     curve = _Curve(model)
     prior = curve.prior(before)
@@ -185,7 +178,6 @@ def move_line(line: CentreLine, moved: tuple[float, float, float], model: LineMo
     Args:
         line: the line in the car's former frame.
         moved: x, y (metres) and yaw (radians) of the car in that frame.
-        model: the model that the line was made with.
     """
     x, y, yaw = moved
     driven = line.nearest(x, y)

@@ -25,11 +25,7 @@ class Clearance:
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Take the outlines.
-
-        Args:
-            engine: has the scene and a car.
-        """
+        """Take the outlines."""
         self._engine = engine
         standing = [thing for thing in engine.scene.things if _stands(thing)]
         self._outlines = [_outline(thing.pose.to_world(thing.mesh.vertices)) for thing in standing]

@@ -264,11 +264,6 @@ class Referee:
     def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
         """Watch from the start.
 
-        Args:
-            engine: has the scene and the car.
-            vehicle: the car; its wheelbase counts.
-            limits: when the drive ends.
-
         Raises:
             SimjudgeError: the scene has no course, and one is to be driven.
         """
@@ -293,11 +288,7 @@ class Referee:
         self._timed_out = False
 
     def update(self, sample: MotionSample) -> None:
-        """Take note of how the car has moved.
-
-        Args:
-            sample: the car's motion now.
-        """
+        """Take note of how the car has moved."""
         time, state, limits = sample.time / SECOND, sample.state, self._limits
         offset = self._follow(*state.pose.position[:2])
         self._clearance.update()

@@ -104,7 +104,6 @@ class ConeMap:
 
         Args:
             seen: cones of the image, in the odometry's frame.
-            view: the camera's lens.
             camera: pose of the optical frame in the odometry's frame, when the image was taken.
         """
         known = np.flatnonzero(np.isin(seen.class_id, self._classes))

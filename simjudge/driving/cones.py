@@ -84,7 +84,6 @@ def floor_points(view: CameraModel, camera: Pose, pixels: npt.ArrayLike) -> Floa
     """Where the rays of pixels meet the floor, the plane z = 0.
 
     Args:
-        view: the camera's lens.
         camera: pose of the optical frame in a frame whose plane z = 0 is the floor.
         pixels: pixel coordinates (N, 2); the centre of the upper left pixel is (0, 0).
 
@@ -110,7 +109,6 @@ def locate_cones(
 
     Args:
         found: detections; boxes in continuous pixels whose edges are whole numbers.
-        view: the camera's lens.
         camera: pose of the optical frame in a frame whose plane z = 0 is the floor: base_link, if the car stands
             level, or the odometry's frame.
         shape: shape of the cones; None for the default.
@@ -159,9 +157,6 @@ def filled_angle(distance: FloatArray, camera_height: float, shape: ConeShape) -
         distance: horizontal distance from the camera to the cone's axis, metres, more than the foot's radius.
         camera_height: height of the camera above the floor, metres.
         shape: shape of the cone.
-
-    Returns:
-        Radians.
     """
     to_rim = np.arctan2(camera_height, distance - shape.radius)
     to_tip = np.arctan2(camera_height - shape.height, distance)

@@ -103,16 +103,11 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
 
         Args:
             scene: file of a scene with a course between cones, or the name of one that comes with simjudge.
-            camera: file or name of the car's camera.
             vehicle: file or name of the car; None for the scene's own, else art1.
             detector: finds the cones: file or name of a detector, or "ground_truth".
-            observe: any of `OBSERVATIONS`.
             rate: frames and so steps a simulated second; None for the camera's own.
-            most: rows of `detections`.
             contact_cost: what a thing costs that is touched for the first time, metres.
-            laps: of a closed course.
             limit: simulated seconds of an episode; None for 180 a lap.
-            engine: "default" or "chrono".
             render_mode: "rgb_array" for pictures from `render`; None for none.
 
         Raises:
@@ -154,7 +149,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         Args:
             seed: of the scene's placements, the camera's noise and the start, as of `simjudge drive --seed`; None draws
                 one from the environment's random numbers.
-            options: none are known.
 
         Raises:
             UsageError: there are options.
@@ -173,9 +167,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
 
     def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Hold an action until the next frame.
-
-        Args:
-            action: steering and pedal, -1 to 1.
 
         Returns:
             The observation, the reward in metres, whether the drive has ended, whether time has, and what is known of

@@ -28,11 +28,7 @@ class CourseProgress:
     """
 
     def __init__(self, course: Course) -> None:
-        """Stand at the start.
-
-        Args:
-            course: the course with its centre line.
-        """
+        """Stand at the start."""
         self._closed = course.closed
         self._points: FloatArray = np.asarray(course.centre_line, np.float64)
         self._steps = np.diff(self._points, axis=0)
@@ -46,7 +42,6 @@ class CourseProgress:
 
         Args:
             x: position in the world, metres.
-            y: likewise.
         """
         laps = self.length * math.floor(self.distance / self.length) if self._closed else 0.0
         # Of an open line a car beyond an end is near that end.
@@ -67,7 +62,6 @@ class CourseProgress:
 
         Args:
             x: position in the world, metres.
-            y: likewise.
         """
         self._project(np.array([x, y]), np.arange(len(self._steps)))
 

@@ -253,9 +253,6 @@ def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar
 def read_drive_setup(options: DriveOptions) -> DriveSetup:
     """Read scene, vehicle and camera.
 
-    Args:
-        options: what is to be driven.
-
     Raises:
         UsageError: a name is unknown, the vehicle has no camera, or the rate cannot be had.
         SimjudgeError: a file cannot be read, or the scene has no course.
@@ -282,7 +279,6 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
     """Put a drive together. The caller closes the loop's engine.
 
     Args:
-        options: what is to be driven.
         limits: when the drive ends; None for the defaults.
 
     Raises:
@@ -331,11 +327,7 @@ def check_laps(scene: Scene, laps: int | None) -> None:
     """Make sure that a scene can be driven for some laps.
 
     Args:
-        scene: with a course.
         laps: 1 or more; None for no end.
-
-    Raises:
-        UsageError: its course is not closed.
     """
     if laps is not None and laps > 1 and not scene_course(scene).closed:
         where = scene.path or scene.name
@@ -344,10 +336,6 @@ def check_laps(scene: Scene, laps: int | None) -> None:
 
 def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     """Who drives.
-
-    Args:
-        options: what is to be driven.
-        setup: what was read of it.
 
     Raises:
         UsageError: the sensors have no lidar to drive by, or the car is never so fast.
@@ -381,12 +369,7 @@ def _tell_on_terminal(line: str) -> None:
 
 
 def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
-    """All that a drive depends on, as JSON has it.
-
-    Args:
-        options: what is driven.
-        loop: the drive.
-    """
+    """All that a drive depends on, as JSON has it."""
     scene, camera = loop.engine.scene, loop.camera
     about = {
         "version": version(),
@@ -414,11 +397,7 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
 
 
 def describe_cameras(cameras: Sequence[MountedCamera]) -> str:
-    """For people: one camera by its own name, several by those of the rig, each with its rate.
-
-    Args:
-        cameras: of the car.
-    """
+    """For people: one camera by its own name, several by those of the rig, each with its rate."""
     if len(cameras) == 1:
         return f"{cameras[0].camera.name} at {cameras[0].camera.rate:g} Hz"
     return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in cameras)

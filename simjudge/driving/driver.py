@@ -54,8 +54,6 @@ class Driver(LineFollower):
         """Know the car and the camera, and nothing of the course.
 
         Args:
-            vehicle: the car; its wheelbase, steering limit and motor count.
-            view: the camera's lens.
             parameters: how to drive; None for the defaults.
             mount: pose of the camera's body in base_link; None: the car's mount "camera".
         """
@@ -66,12 +64,7 @@ class Driver(LineFollower):
         self.cones = ConeMap((parameters.right_class, parameters.left_class), parameters.cone_map)
 
     def note_motion(self, last: VehicleState, state: VehicleState) -> None:
-        """Let the cones become less certain with every metre.
-
-        Args:
-            last: the state before.
-            state: the state now.
-        """
+        """Let the cones become less certain with every metre."""
         self.cones.predict(math.dist(state.pose.position, last.pose.position), state.pose)
 
     def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
@@ -80,7 +73,6 @@ class Driver(LineFollower):
         Args:
             found: detections in a new image; None where no image has come since the last call.
             stamp: when that image was taken, seconds on the odometry's clock.
-            state: state of the car now; time, pose and velocity count.
         """
         self.update_odometry(state)
         if found is not None:

@@ -49,11 +49,7 @@ class GroundTruthDetector:
     needs_images: bool = False
 
     def __call__(self, frame: CapturedFrame) -> Detections:
-        """The labelled objects.
-
-        Args:
-            frame: a captured frame.
-        """
+        """The labelled objects."""
         objects = frame.truth.objects
         return Detections.build(objects.class_id, objects.box, np.ones(len(objects)))
 
@@ -78,14 +74,7 @@ class ImageDetector:
         return self.detector.name
 
     def __call__(self, frame: CapturedFrame) -> Detections:
-        """The detections of the scene's classes.
-
-        Args:
-            frame: a captured frame with an image.
-
-        Raises:
-            ValueError: the frame has no image.
-        """
+        """The detections of the scene's classes."""
         if frame.image is None:
             raise ValueError(f"{self.name} looks at pictures, and none was made")
         found = self.detector([frame.image.pixels])[0]
@@ -102,8 +91,6 @@ def load_frame_detector(
     """The frame detector of a name; a detector's classes are matched with the scene's by name.
 
     Args:
-        detector: GROUND_TRUTH, file or name of a detector, or a detector.
-        scene: the scene that is driven.
         min_score: detections below this score do not count, 0 to 1; a detector that is loaded already keeps its own.
 
     Raises:

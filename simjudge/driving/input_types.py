@@ -22,8 +22,6 @@ def input_converter(  # noqa: PLR0911 - one for each type
     """Find how messages of a type ask a car to drive, by their fields.
 
     Args:
-        kind: name of the type, for messages.
-        fields: names of its fields.
         wheelbase: of the car, metres: tan(steering angle) = wheelbase x turn rate / speed.
 
     Returns:

@@ -26,9 +26,6 @@ KEYS = "keys: w or up faster, s or down slower and then braking, a d or left rig
 def has_keys(descriptor: int) -> bool:
     """Whether keys can come from an open file: a terminal, or a pipe that somebody writes a terminal's keys to.
 
-    Args:
-        descriptor: of the file, 0 for the standard input.
-
     Returns:
         False for an ordinary file, the null device and a file that is closed.
     """
@@ -45,11 +42,7 @@ class Keyboard:
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Nothing is read or changed yet.
-
-        Args:
-            descriptor: of the open file, 0 for the standard input.
-        """
+        """Nothing is read or changed yet."""
         self._descriptor, self._open = descriptor, True
         self._before: list[Any] | None = None
         self._rest = b""

@@ -30,14 +30,7 @@ class LaneClasses(NamedTuple):
 
 
 def scene_course(scene: Scene) -> Course:
-    """The scene's course.
-
-    Args:
-        scene: the scene.
-
-    Raises:
-        SimjudgeError: the scene has no course.
-    """
+    """The scene's course."""
     if scene.course is None:
         raise SimjudgeError(f"{scene.path or scene.name}: has no course to drive; give it a placement along a path")
     return scene.course
@@ -45,9 +38,6 @@ def scene_course(scene: Scene) -> Course:
 
 def lane_classes(scene: Scene) -> LaneClasses:
     """The classes that stand to the right and to the left of the course.
-
-    Args:
-        scene: a scene with a course.
 
     Raises:
         SimjudgeError: there is no course, or no class is typical for a side.
@@ -65,15 +55,7 @@ def lane_classes(scene: Scene) -> LaneClasses:
 
 
 def lane_cones(scene: Scene, classes: LaneClasses) -> ConeShape:
-    """The shape of the cones beside the course: the median of their own, to a millimetre.
-
-    Args:
-        scene: a scene with a course.
-        classes: of the cones, see `lane_classes`.
-
-    Raises:
-        SimjudgeError: there is no course.
-    """
+    """The shape of the cones beside the course: the median of their own, to a millimetre."""
     parts: dict[int, list[Thing]] = {}
     for thing, _ in _lane_things(scene):
         if thing.class_id in classes:
@@ -103,7 +85,6 @@ def start_pose(course: Course, seed: int | None, offset: float = 0.06, angle: fl
     On a closed course a seed puts the car anywhere along the line.
 
     Args:
-        course: the course.
         seed: seed of the place and the errors; None for neither.
         offset: standard deviation across the line, metres; twice that at most.
         angle: standard deviation of the heading, radians; twice that at most.

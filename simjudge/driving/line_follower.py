@@ -58,12 +58,7 @@ class LineFollower:
     """
 
     def __init__(self, vehicle: Vehicle, parameters: FollowerParameters) -> None:
-        """Know the car, and nothing of the course.
-
-        Args:
-            vehicle: the car; its wheelbase, steering limit and motor count.
-            parameters: how to drive.
-        """
+        """Know the car, and nothing of the course."""
         self._vehicle, self._how = vehicle, parameters
         self._model = replace(parameters.line, lane=parameters.lane_width)
         self.line = straight_line(self._model)
@@ -76,11 +71,7 @@ class LineFollower:
         self._last_command: float | None = None
 
     def update_odometry(self, state: VehicleState) -> None:
-        """Take note of how the car moves. More frequent states locate a late observation better.
-
-        Args:
-            state: state of the car; time, pose and velocity count.
-        """
+        """Take note of how the car moves. More frequent states locate a late observation better."""
         if self._odometry:
             last = self._odometry[-1]
             if state.time == last.time:
@@ -94,12 +85,7 @@ class LineFollower:
             self._odometry.popleft()
 
     def note_motion(self, last: VehicleState, state: VehicleState) -> None:
-        """Called for every step of the odometry.
-
-        Args:
-            last: the state before.
-            state: the state now.
-        """
+        """Called for every step of the odometry."""
 
     def line_in_odometry(self) -> FloatArray:
         """The line ahead in the odometry's frame: float64 (P, 2), metres."""
@@ -159,7 +145,6 @@ class SpeedPedals:
         """Start with no error.
 
         Args:
-            vehicle: the car; its motor and wheels count.
             gains: throttle per m/s.
         """
         self._pid = Pid(gains, -1.0, 1.0)
@@ -171,7 +156,6 @@ class SpeedPedals:
         Args:
             target: the speed wanted, m/s.
             speed: the speed now, m/s.
-            seconds: time since the last call; 0 for the first.
         """
         if target == 0:
             self._pid.reset()

@@ -17,7 +17,6 @@ def follow_line(
     """Follow a car along a course, from wherever it starts.
 
     Args:
-        course: the course with its centre line.
         positions: (N, 2), x and y in the world, metres, in order of time.
         start: metres along the line near which the first position is sought; None: anywhere.
 

@@ -51,10 +51,6 @@ class JoystickMap:
     def command(self, axes: Sequence[float], buttons: Sequence[int]) -> Command:
         """What a joystick's axes and buttons ask for.
 
-        Args:
-            axes: -1 to 1.
-            buttons: 0 or 1.
-
         Raises:
             SimjudgeError: it has too few of them, or a number is not finite.
         """
@@ -88,7 +84,6 @@ class WantedMotion:
 
         Args:
             linear: x, m/s.
-            angular: z, rad/s, left positive.
             wheelbase: the car's, metres.
         """
         return cls(linear, math.atan2(wheelbase * angular, linear) if linear > _SLOWEST else 0.0)
@@ -106,7 +101,6 @@ class KeyControls:
         """A key is pressed.
 
         Args:
-            key: up, down, left, right or brake.
             time: seconds.
         """
         if key == "up":
@@ -143,7 +137,6 @@ class ManualDriver:
         """Nothing is asked for yet.
 
         Args:
-            vehicle: the car; its motor, wheels, wheelbase and steering limit count.
             timeout: seconds without another message after which the car brakes; keys never time out.
         """
         self._vehicle, self._timeout = vehicle, timeout
@@ -156,7 +149,6 @@ class ManualDriver:
         """Keys are pressed.
 
         Args:
-            keys: as of `simjudge.driving.keyboard.Keyboard`.
             time: seconds on the clock of the car's states.
         """
         for key in keys:
@@ -168,11 +160,7 @@ class ManualDriver:
         """A joystick's command, or a wanted motion, has come.
 
         Args:
-            wanted: what is asked for.
             time: seconds on the clock of the car's states.
-
-        Raises:
-            SimjudgeError: a number is not finite.
         """
         if isinstance(wanted, WantedMotion) and not math.isfinite(wanted.speed + wanted.steering_angle):
             raise SimjudgeError(f"speed {wanted.speed}, steering angle {wanted.steering_angle}: no motion")
@@ -182,7 +170,6 @@ class ManualDriver:
         """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of a speed.
 
         Args:
-            state: of the car; its time counts.
             fastest: speed of full throttle, m/s; with any braking it is 0.
         """
         asked = self._asked
@@ -193,11 +180,7 @@ class ManualDriver:
         return WantedMotion(speed, command.steering * self._vehicle.steering_limit)
 
     def command(self, state: VehicleState) -> Command:
-        """What the car shall do now.
-
-        Args:
-            state: of the car; time and velocity count.
-        """
+        """What the car shall do now."""
         seconds, self._last = max(state.time - self._last, 0.0), state.time
         asked = self._asked
         if asked is None:

@@ -26,10 +26,7 @@ class DriveOutput:
         """Choose by the fields of the type.
 
         Args:
-            find: the class of a message type, by name.
-            kind: name of the type.
             vehicle: the car: of its wheelbase L and steering limit, turn rate = speed x tan(steering angle) / L.
-            frame_id: of the headers.
 
         Raises:
             SimjudgeError: the type is not installed, or has none of the fields that drive a robot.
@@ -45,7 +42,6 @@ class DriveOutput:
 
         Args:
             stamp: nanoseconds.
-            command: pedals and wheel.
             speed: that they are meant to reach, m/s.
         """
         if self._fill is None:
@@ -57,7 +53,6 @@ class DriveOutput:
 
         Args:
             stamp: nanoseconds.
-            wanted: by the driver.
         """
         assert self._fill is not None  # noqa: S101 - asks_for_speed is true
         message = self._class()

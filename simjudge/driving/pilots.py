@@ -202,8 +202,6 @@ class ManualPilot:
         """Wait for the person.
 
         Args:
-            vehicle: the car.
-            keyboard: that the keys are from.
             tell: told a few times a second what the car does.
         """
         self.keyboard, self._driver, self._tell = keyboard, ManualDriver(vehicle), tell
@@ -253,15 +251,7 @@ def _describe_drive(state: VehicleState, command: Command) -> str:
 
 
 def driving_lidar(sensors: tuple[SensorSpec, ...], given: str) -> LidarSpec:
-    """The lidar that a car drives by: the first one on the car itself.
-
-    Args:
-        sensors: of the car.
-        given: the file or name they are from, for the message.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The lidar that a car drives by: the first one on the car itself."""
     for spec in sensors:
         if isinstance(spec, LidarSpec) and spec.body == CAR:
             return spec

@@ -32,11 +32,6 @@ class DriveRecorder:
     def __init__(self, recording: MessageRecording, loop: ClosedLoop, *, images: bool = True) -> None:
         """Begin with the transforms that stay: the poses of the sensors on the car.
 
-        Args:
-            recording: receives the messages.
-            loop: the drive.
-            images: whether images are recorded, where any are made.
-
         Raises:
             UsageError: no camera_info can be made of a lens.
         """
@@ -59,14 +54,7 @@ class DriveRecorder:
         recording.write(f"/{DESCRIPTION_TOPIC}", start, described, latched=True)
 
     def record(self, event: DriveEvent) -> None:
-        """Write an event of the loop.
-
-        Args:
-            event: a motion sample, readings, a frame or a command.
-
-        Raises:
-            SimjudgeError: the disk is full.
-        """
+        """Write an event of the loop."""
         if isinstance(event, MotionSample):
             self._recording.write(f"/{ODOMETRY_TOPIC}", event.time, self._car.odometry(event.time, event.state))
             joints = self._tracker.update(event.time / 1e9, event.state)

@@ -34,25 +34,13 @@ class Pid:
     """A PID controller whose integral stops growing while its output is at a limit."""
 
     def __init__(self, gains: PidGains, low: float, high: float) -> None:
-        """Start with no error.
-
-        Args:
-            gains: gains of the three parts.
-            low: least output.
-            high: largest output.
-        """
+        """Start with no error."""
         self._gains, self._low, self._high = gains, low, high
         self._integral = 0.0
         self._last: float | None = None
 
     def __call__(self, error: float, seconds: float, forward: float = 0.0) -> float:
-        """The output.
-
-        Args:
-            error: the set value less the measured one.
-            seconds: time since the last call; 0 for the first.
-            forward: feed-forward part of the output.
-        """
+        """The output."""
         rate = (error - self._last) / seconds if self._last is not None and seconds > 0 else 0.0
         self._last = error
         integral = self._integral + error * seconds

@@ -29,8 +29,6 @@ class StraightDriver:
         """Know the car and the line.
 
         Args:
-            vehicle: the car; its wheelbase, steering limit and motor count.
-            course: the line, in the world.
             speed: to be held, m/s; None for `DEFAULT_SPEED`.
 
         Raises:
@@ -46,11 +44,7 @@ class StraightDriver:
         self._last: float | None = None
 
     def drive(self, state: VehicleState) -> Command:
-        """The command for now.
-
-        Args:
-            state: of the car now; time, pose and forward velocity count.
-        """
+        """The command for now."""
         speed = state.velocity[0]
         if self._last is None:
             self._progress.locate(*state.pose.position[:2])

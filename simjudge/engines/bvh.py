@@ -65,11 +65,7 @@ class MeshForest(NamedTuple):
 
 
 def grow_forest(meshes: Sequence[Mesh]) -> MeshForest:
-    """A tree over the triangles of each mesh, in the mesh's own frame.
-
-    Args:
-        meshes: the meshes; their order is that of `search`'s things.
-    """
+    """A tree over the triangles of each mesh, in the mesh's own frame."""
     trees = [_grow_mesh_tree(mesh) for mesh in meshes]
     nodes = np.cumsum([0, *(len(tree.boxes) for tree in trees)])
     rows = np.cumsum([0, *(len(tree.order) for tree in trees)])
@@ -218,8 +214,6 @@ def search(origins, directions, limits, active, nearest, top, below, rotations, 
 
     Args:
         origins, directions, limits, active: the rays, in float64.
-        nearest: False: whatever is hit first will do.
-        top: boxes, links and order of the tree over things.
         below: boxes and links of the trees over each thing's triangles, one after another, each thing's root (T,), the
             triangles (F, 3, 3) in these trees' order, in the things' frames, as a corner and two sides from it.
         rotations, positions: (T, 3, 3) and (T, 3), the things' poses.

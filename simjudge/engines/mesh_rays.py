@@ -29,11 +29,7 @@ class MeshRays:
     """Casts rays at bodies whose poses change and whose meshes stay."""
 
     def __init__(self, meshes: Sequence[Mesh]) -> None:
-        """Grow the trees over the triangles.
-
-        Args:
-            meshes: the bodies' meshes, each in its own frame.
-        """
+        """Grow the trees over the triangles."""
         self._meshes = tuple(meshes)
         self._forest = grow_forest(self._meshes)
         normals = [_outward_normals(mesh) for mesh in self._meshes]
@@ -46,9 +42,6 @@ class MeshRays:
             origins: float64 (N, 3), metres, world.
             directions: float64 (N, 3), unit, world.
             poses: poses of the bodies in the world, in the meshes' order.
-
-        Returns:
-            The hits; `thing` is the index of the body.
         """
         count = len(origins)
         rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
@@ -72,11 +65,7 @@ class ThingRays:
     """Casts rays at a scene's things, all at one instant or each at its own time. Trees grow when they are needed."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        """Take the things.
-
-        Args:
-            things: all of them, in the order of the engine's `names`.
-        """
+        """Take the things."""
         self._things = tuple(things)
         self._mesh_rays: MeshRays | None = None
         self._timed_rays: TimedRays | None = None
@@ -87,10 +76,6 @@ class ThingRays:
         Args:
             origins: (N, 3), metres, world.
             directions: (N, 3), unit, world.
-            poses: poses of all things in the world, by name.
-
-        Returns:
-            Distance, thing and normal of each ray.
 
         Raises:
             UsageError: origins and directions differ in number, are not finite or not unit vectors.
@@ -118,11 +103,7 @@ class ThingRays:
 
 
 def still_rays(things: Sequence[Thing]) -> CastResting:
-    """A search among the things that never move.
-
-    Args:
-        things: all of them; hits name their indices here.
-    """
+    """A search among the things that never move."""
     still = np.array([index for index, thing in enumerate(things) if thing.motion == "static"], np.int64)
     rays, poses = MeshRays([things[index].mesh for index in still]), [things[index].pose for index in still]
     number = np.append(still, -1)

@@ -20,10 +20,6 @@ def labels_of_rays(
 
     Args:
         cast: what rays hit first, from origins and unit directions (N, 3), metres, world.
-        lens: of the camera.
-        camera: pose of the optical frame in the world.
-        things: by the numbers that the hits have.
-        background: class where nothing is hit.
 
     Returns:
         Labels, (H, W) each.

@@ -74,7 +74,6 @@ class TimedExposure(ShortRepr):
 
         Args:
             rows: of the image, any shape.
-            height: rows of the image.
 
         Returns:
             Float64 of the same shape, seconds.
@@ -138,7 +137,6 @@ def place_rays(
     """Rays of a camera in the world, each at its own time.
 
     Args:
-        camera: poses of the optical frame in the world.
         times: (N,), seconds.
         directions: float32 (N, 3), optical frame.
 

@@ -49,12 +49,6 @@ def registered_engines() -> dict[str, list[EntryPoint]]:
 def find_engine(name: str) -> EntryPoint:
     """The entry point of an engine, without importing it.
 
-    Args:
-        name: a registered name, or `package.module:Class`.
-
-    Returns:
-        The entry point; `describe_entry` says of which package.
-
     Raises:
         UsageError: no engine has this name, or several packages register it.
     """
@@ -79,9 +73,6 @@ def find_engine(name: str) -> EntryPoint:
 def describe_entry(entry: EntryPoint) -> str:
     """The package and class of an engine for messages.
 
-    Args:
-        entry: the engine's entry point.
-
     Returns:
         Such as "mist-engine 1.2 (mist.engine:MistEngine)", or the class alone where no package registers it.
     """
@@ -91,9 +82,6 @@ def describe_entry(entry: EntryPoint) -> str:
 
 def engine_class(name: str) -> Callable[..., Engine]:
     """The class of an engine, imported.
-
-    Args:
-        name: a registered name, or `package.module:Class`.
 
     Raises:
         UsageError: no engine has this name.
@@ -126,8 +114,6 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
     """The engine of a name, with a scene and perhaps a car in it.
 
     Args:
-        name: a registered name, or `package.module:Class`.
-        scene: the scene.
         vehicle: the car; None for a scene without a car.
         start: pose of the car's base_link; None for the start of the scene's course, or the origin.
 
@@ -151,7 +137,6 @@ def limit_threads(name: str, count: int) -> None:
     """Let an engine use few of the cores, before it is made: others work beside it.
 
     Args:
-        name: a registered name, or `package.module:Class`.
         count: threads it may use. An engine whose class has no function `limit_threads(count)` uses what it uses.
     """
     limit = getattr(engine_class(name), "limit_threads", None)

@@ -43,8 +43,6 @@ class TimedRays:
         """Take the things, where the scene has them.
 
         Args:
-            things: all of them, in the order of the engine's `names`.
-            cast_resting: searches what rests.
             place_resting: says to it what rests where; None: it knows only those whose motion is "static".
         """
         self._cast_resting, self._place_resting = cast_resting, place_resting
@@ -68,10 +66,6 @@ class TimedRays:
         Args:
             origins, directions: (N, 3), world, metres and unit.
             times: (N,), or (N / S,) where S rays in a row share each; seconds, on the clock of the motion's keyframes.
-            motion: how things move.
-
-        Returns:
-            The hits; normals are those of the faces.
 
         Raises:
             UsageError: the motion names something that cannot move.

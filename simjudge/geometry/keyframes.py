@@ -62,7 +62,6 @@ class Keyframes(ShortRepr):
 
         Args:
             time: (N,), seconds.
-            body: which.
 
         Returns:
             Rotation matrices (N, 3, 3), body to the keyframes' frame, and positions (N, 3), metres.
@@ -76,7 +75,6 @@ class Keyframes(ShortRepr):
 
         Args:
             time: seconds.
-            body: which.
         """
         position = np.empty(3)
         orientation = _interpolate(self.arrays(), body, time, position)
@@ -89,10 +87,7 @@ def place_body(keyframes, body, time, rotation, position):  # type: ignore[no-un
     """Write the pose of a body at a time into `rotation` (3, 3) and `position` (3,).
 
     Args:
-        keyframes: as of `Keyframes.arrays`.
-        body: which.
         time: seconds.
-        rotation, position: receive the pose.
     """
     x, y, z, w = _interpolate(keyframes, body, time, position)
     double = 2 / (x * x + y * y + z * z + w * w)

@@ -104,9 +104,7 @@ class LiveTransforms:
         """Start with none.
 
         Args:
-            name: what to call them.
             parent, child: the fixed frame and the body's; None: the root of the tree, base_link or base_footprint.
-            limits: how far apart transforms may be.
         """
         self._name, self._ends, self._limits = name, (parent, child), limits
         self._tree = TransformTree(name)
@@ -115,11 +113,7 @@ class LiveTransforms:
         """Take a transform in.
 
         Args:
-            parent: the frame the transform is given in.
-            child: the frame whose pose it is.
             stamp: nanoseconds.
-            pose: of the child in the parent (geometry_msgs/TransformStamped).
-            static: whether it holds for ever (/tf_static).
 
         Raises:
             SimjudgeError: the child has had another parent before.
@@ -181,9 +175,7 @@ def exposure_poses(
     """The poses for an image's exposure.
 
     Args:
-        poses: what has come.
         begin, end: of the exposure, nanoseconds, on the poses' clock.
-        limits: what is believed.
 
     Returns:
         The poses; None where they may still come; EARLY, GAP or JUMP where they never will.

@@ -33,15 +33,7 @@ class PoseNoise:
             raise UsageError(f"pose noise of {self.angle} rad and {self.position} m: 0 or more are needed")
 
     def error(self, seed: int, frame_name: str) -> Pose:
-        """Draw the error of one frame; the same seed and name give the same error.
-
-        Args:
-            seed: of the random numbers.
-            frame_name: the frame's name.
-
-        Returns:
-            The pose of the wrong body in the true one.
-        """
+        """Draw the error of one frame; the same seed and name give the same error."""
         entropy = (_STREAM, seed, zlib.crc32(frame_name.encode()))
         yaw, pitch, roll, x, y, z = np.random.default_rng(entropy).standard_normal(6).tolist()
         angle, metres = self.angle, self.position

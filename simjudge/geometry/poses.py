@@ -72,9 +72,6 @@ class Pose:
             yaw: radians, positive to the left.
             pitch: radians, positive nose down.
             roll: radians, positive to the right.
-
-        Returns:
-            The pose.
         """
         quaternion = Rotation.from_euler("ZYX", [yaw, pitch, roll]).as_quat()
         return cls((x, y, z), tuple(quaternion.tolist()))
@@ -85,9 +82,6 @@ class Pose:
 
         Args:
             matrix: (4, 4) or (3, 4): rotation, and position in metres, body to world.
-
-        Returns:
-            The pose.
         """
         m = np.asarray(matrix, np.float64)
         quaternion = Rotation.from_matrix(m[:3, :3]).as_quat()
@@ -163,8 +157,6 @@ def interpolate_pose(begin: Pose, end: Pose, share: float) -> Pose:
     """The pose between two poses: linear in position, along the shortest arc in orientation.
 
     Args:
-        begin: pose at share 0.
-        end: pose at share 1.
         share: 0 to 1.
     """
     if begin == end:
@@ -204,9 +196,6 @@ class Trajectory(ShortRepr):
 
     def pose(self, row: int) -> Pose:
         """Give one pose.
-
-        Args:
-            row: its number.
 
         Returns:
             The pose of the body in the fixed frame.

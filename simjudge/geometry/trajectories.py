@@ -44,12 +44,6 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
 
     Args:
         blank: names, and the rows: stamps in any order, quaternions of any length.
-        where: how to name a row to a person.
-        losses: takes the rows that are left out.
-        what: to call the rows.
-
-    Raises:
-        SimjudgeError: no row is left.
     """
     stamp, pose = np.asarray(blank.stamp, np.int64), np.hstack([blank.position, blank.orientation])
     finite = np.asarray(np.isfinite(pose).all(axis=1), np.bool_)
@@ -198,9 +192,6 @@ class TrajectoryInterpolator:
         Args:
             stamp: integers (N,), nanoseconds.
 
-        Returns:
-            N poses.
-
         Raises:
             SimjudgeError: a time lies before the first pose or after the last.
         """
@@ -223,7 +214,6 @@ def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[Flo
     """Poses of the end of a chain of transforms in its beginning, each link interpolated by itself.
 
     Args:
-        links: from the fixed frame on.
         stamp: int64 (N,), nanoseconds, within the times of every link that moves.
 
     Returns:
@@ -276,11 +266,8 @@ def frames_with_poses(
     """Find the frames that have poses; the others are counted, or an error.
 
     Args:
-        interpolation: the poses.
         stamp: int64 (F,), of the frames, nanoseconds.
-        where: how to name a frame to a person.
         losses: takes the frames before the first pose and after the last, and those in gaps where gaps are skipped.
-        timing: exposure, and offset between the clocks.
         clock_offset: asked for the offset that the times of recording suggest; None where nobody knows.
 
     Returns:

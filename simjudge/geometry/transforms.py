@@ -60,11 +60,8 @@ class TransformTree:
 
         Args:
             parent: the frame the transform is given in; a leading "/" is dropped.
-            child: the frame whose pose it is.
             stamp: nanoseconds.
             position: x, y, z of the child's origin in the parent, metres.
-            orientation: quaternion x, y, z, w, child to parent.
-            static: whether it holds for ever (/tf_static).
 
         Raises:
             SimjudgeError: the child has had another parent before.
@@ -101,11 +98,7 @@ class TransformTree:
         return roots[0] if len(roots) == 1 else None
 
     def same_as_root(self, frame: str) -> bool:
-        """Whether a frame is the only root, or stands in it by static links that neither move nor turn anything.
-
-        Args:
-            frame: its name, without a leading "/".
-        """
+        """Whether a frame is the only root, or stands in it by static links that neither move nor turn anything."""
         root, seen = self.root(), set[str]()
         while frame in self.links and frame not in seen:
             link = self.links[frame]
@@ -120,12 +113,6 @@ class TransformTree:
 
         Where a link has no transforms within `limits.max_gap` before and after such a time, that time is left out: the
         trajectory has a gap there itself. A chain of static links alone gives one pose, at time 0.
-
-        Args:
-            parent: the fixed frame.
-            child: the body's frame.
-            losses: takes the transforms that cannot be used.
-            limits: how far apart the transforms of a link may be.
 
         Returns:
             The trajectory, metres and quaternions x, y, z, w.
@@ -153,13 +140,6 @@ class TransformTree:
     def moving_links(self, parent: str, child: str) -> list[TransformLink]:
         """List the links between two frames that are not static.
 
-        Args:
-            parent: one frame.
-            child: the other frame.
-
-        Returns:
-            The links, those below the common ancestor of `child` first.
-
         Raises:
             SimjudgeError: a frame is unknown, or the two are not connected.
         """
@@ -169,15 +149,9 @@ class TransformTree:
     def static_mount(self, frame: str) -> tuple[str, Pose]:
         """Find the body that carries a frame, through static links alone.
 
-        Args:
-            frame: of a sensor; a leading "/" is dropped.
-
         Returns:
             The body's frame, and the pose of `frame` in it: base_link or base_footprint (REP 105) where static links
             lead there, else the frame at their top, which is `frame` itself where it hangs below none.
-
-        Raises:
-            SimjudgeError: frames hang below each other.
         """
         body, pose = frame.lstrip("/"), Pose()
         for link in self._above(body):
@@ -231,12 +205,8 @@ def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -
     """Find the frames that are meant where one or both are not named.
 
     Args:
-        tree: the transforms.
         parent: the fixed frame; None: the root of the tree.
         child: the body's frame; None: base_link, else base_footprint (REP 105).
-
-    Returns:
-        The fixed frame and the body's frame.
 
     Raises:
         SimjudgeError: there are several roots, or no base_link and no base_footprint.

@@ -26,11 +26,6 @@ _LARGEST_KINK = math.radians(1.0)
 def build_line(document: SceneDocument, fields: LineFields, location: Location) -> FloatArray:
     """The line that a scene's file describes.
 
-    Args:
-        document: the file.
-        fields: of the line.
-        location: of the fields.
-
     Returns:
         Points (P, 2), metres, evenly 2 cm apart or a little less; of a closed line the last is the first again.
 
@@ -79,7 +74,6 @@ def headings(line: FloatArray, *, closed: bool = False) -> FloatArray:
 
     Args:
         line: points (P, 2), metres.
-        closed: whether the last point is the first again.
 
     Returns:
         Radians (P,), counter-clockwise from +x.
@@ -97,7 +91,6 @@ def tightest_radius(line: FloatArray, *, closed: bool = False) -> float:
 
     Args:
         line: points (P, 2), metres, evenly spaced.
-        closed: whether the last point is the first again.
     """
     if closed:
         line = np.concatenate([line[-3:-1], line, line[1:3]])
@@ -113,7 +106,6 @@ def offset_line(line: FloatArray, left: float, *, closed: bool = False) -> Float
     Args:
         line: points (P, 2), metres.
         left: metres to the left; to the right if negative.
-        closed: whether the last point is the first again.
 
     Returns:
         Points (P, 2).

@@ -17,12 +17,7 @@ _INSIDE = 0.75
 
 
 def check_names(path: Path, things: Sequence[Thing]) -> None:
-    """Refuse two things of one name, or the car's.
-
-    Args:
-        path: the scene's file, for messages.
-        things: all things of the scene.
-    """
+    """Refuse two things of one name, or the car's."""
     seen: set[str] = set()
     for thing in things:
         if thing.name.split("/")[0] == "vehicle":
@@ -33,12 +28,7 @@ def check_names(path: Path, things: Sequence[Thing]) -> None:
 
 
 def check_ground(path: Path, things: Sequence[Thing]) -> None:
-    """Refuse free things that would fall for ever.
-
-    Args:
-        path: the scene's file, for messages.
-        things: all things of the scene.
-    """
+    """Refuse free things that would fall for ever."""
     free = [thing for thing in things if thing.motion == "free"]
     solid = any(thing.motion == "static" and thing.collider.kind != "none" for thing in things)
     if free and not solid:
@@ -46,13 +36,7 @@ def check_ground(path: Path, things: Sequence[Thing]) -> None:
 
 
 def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thing]) -> None:
-    """Refuse lamps inside something closed: they light nothing outside.
-
-    Args:
-        path: the scene's file, for messages.
-        lights: all lamps of the scene.
-        things: all things of the scene.
-    """
+    """Refuse lamps inside something closed: they light nothing outside."""
     if not lights:
         return
     at = np.array([light.position for light in lights])
@@ -75,7 +59,6 @@ def winding_number(mesh: Mesh, point: FloatArray) -> float:
     Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
 
     Args:
-        mesh: the triangles.
         point: x, y, z in the mesh's frame, metres.
     """
     a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))

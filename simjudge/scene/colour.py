@@ -52,11 +52,7 @@ def image_to_linear(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
 
 
 def parse_srgb(given: Any) -> tuple[float, float, float] | None:
-    """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither.
-
-    Args:
-        given: what a file says.
-    """
+    """What "#rrggbb" or [red, green, blue] with numbers from 0 to 1 mean, sRGB; None where it is neither."""
     if isinstance(given, str) and _HEX.fullmatch(given):
         red, green, blue = (int(given[k : k + 2], 16) / 255 for k in (1, 3, 5))
         return red, green, blue
@@ -70,9 +66,6 @@ def temperature_to_linear(kelvin: float) -> FloatArray:
 
     Chromaticity by the cubic fit of Kim et al., "Design of advanced color temperature control system for HDTV
     applications" (2002).
-
-    Args:
-        kelvin: of the black body, 1667 to 25000.
     """
     t = 1000 / kelvin
     if kelvin <= 4000:
@@ -95,13 +88,6 @@ def _is_share(value: Any) -> bool:
 
 
 def luminance(linear: npt.ArrayLike) -> FloatArray:
-    """Luminance (Y) of linear RGB with Rec. 709 primaries.
-
-    Args:
-        linear: (..., 3).
-
-    Returns:
-        (...).
-    """
+    """Luminance (Y) of linear RGB with Rec. 709 primaries."""
     out: FloatArray = np.asarray(linear, np.float64) @ _LUMINANCE
     return out

@@ -46,10 +46,6 @@ class SceneContent(NamedTuple):
 def read_content(path: Path, seed: int) -> SceneContent:
     """All fields of a scene's file, those it extends among them, with everything drawn and paths made whole.
 
-    Args:
-        path: the file.
-        seed: of everything random.
-
     Raises:
         SimjudgeError: the file, or one it extends, is no YAML with fields, or a draw makes no sense.
     """
@@ -59,12 +55,7 @@ def read_content(path: Path, seed: int) -> SceneContent:
 
 
 def random_of(seed: int, where: str) -> np.random.Generator:
-    """The random numbers of one field of a scene.
-
-    Args:
-        seed: of the scene.
-        where: the field's name in messages, e.g. "placements.course.path".
-    """
+    """The random numbers of one field of a scene."""
     return np.random.default_rng([seed, zlib.crc32(where.encode())])
 
 

@@ -81,11 +81,7 @@ class PlacedForm:
     path: MotionPath | None = None
 
     def things(self, instance: int) -> Iterator[Thing]:
-        """A thing for each piece of the form.
-
-        Args:
-            instance: their instance id; things that are not counted have none.
-        """
+        """A thing for each piece of the form."""
         form = self.form
         level = abs(self.pose.position[2]) < _LEVEL and self.pose.rotation_matrix()[2, 2] > 1 - _LEVEL
         for number, piece in enumerate(form.pieces, 1):
@@ -108,11 +104,7 @@ class Forms:
     """The forms of a scene: its kinds, and those that things spell out."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make all kinds, so that what is wrong with one is known even where nothing uses it.
-
-        Args:
-            document: the scene's file.
-        """
+        """Make all kinds, so that what is wrong with one is known even where nothing uses it."""
         self._document = document
         self._surfaces = Surfaces(document)
         self._stuff = {self.class_id(each, ("stuff", n)) for n, each in enumerate(document.content.stuff)}
@@ -120,21 +112,11 @@ class Forms:
         self._made = {name: self._new(fields, ("kinds", name)) for name, fields in self._kinds.items()}
 
     def kind(self, name: str, location: Location) -> Form:
-        """The form of a kind.
-
-        Args:
-            name: of the kind.
-            location: of the field that names it.
-        """
+        """The form of a kind."""
         return self._made[self._known(name, location)]
 
     def form(self, fields: KindFields, location: Location) -> Form:
-        """The form that a thing spells out, or takes from a kind.
-
-        Args:
-            fields: of the thing.
-            location: of the thing.
-        """
+        """The form that a thing spells out, or takes from a kind."""
         own = fields.given().keys() & (KindFields.model_fields.keys() - {"kind"})
         return (
             self._new(fields, location) if own or fields.kind is None else self.kind(fields.kind, (*location, "kind"))
@@ -198,7 +180,6 @@ class Forms:
 
         Args:
             given: name or number; None for no class.
-            location: of the field.
         """
         classes = self._document.content.classes
         if given is None:

@@ -63,11 +63,7 @@ class Ground(ShortRepr):
 
     @classmethod
     def of(cls, things: Iterable[Thing]) -> Ground:
-        """Those of some things that are ground.
-
-        Args:
-            things: of a scene.
-        """
+        """Those of some things that are ground."""
         return cls(tuple(thing for thing in things if thing.collider.kind == "ground"))
 
     def height(self, x: float, y: float) -> float:
@@ -83,9 +79,6 @@ class Ground(ShortRepr):
 
         Args:
             pose: in the world; its z is the height above the ground.
-
-        Returns:
-            The same pose where there is no such ground.
         """
         x, y, z = pose.position
         found = [each for each in (_under(thing, x, y) for thing in self.things) if each is not None]

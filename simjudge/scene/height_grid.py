@@ -16,8 +16,6 @@ def raise_to_triangles(triangles: FloatArray, low: FloatArray, step: FloatArray,
 
     Args:
         triangles: (F, 3, 3), corners.
-        low: x and y of the first height.
-        step: between two heights, along x and along y.
         heights: (rows along y, columns along x), raised in place.
     """
     rows, columns = heights.shape

@@ -26,7 +26,6 @@ def read_normal_map(path: Path, strength: float = 1.0) -> npt.NDArray[np.float32
 
     Args:
         path: PNG, JPEG and the like: red, green and blue are 255 (n + 1) / 2.
-        strength: multiplies x and y.
 
     Returns:
         Float32 (H, W, 3), unit, read-only.
@@ -42,14 +41,9 @@ def normals_from_image(pixels: RgbImage, path: Path, strength: float = 1.0) -> n
 
     Args:
         pixels: uint8 (H, W, 3), 255 (n + 1) / 2.
-        path: of the file that has it, for the message.
-        strength: multiplies x and y.
 
     Returns:
         Float32 (H, W, 3), unit, read-only.
-
-    Raises:
-        SimjudgeError: it is no normal map.
     """
     normals: npt.NDArray[np.float32] = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
     behind = float(np.mean(normals[:, :, 2] < 0))

@@ -36,11 +36,7 @@ class LightFactors:
         return {name: value for name, value in asdict(self).items() if value != 1.0}
 
     def apply(self, scene: Scene) -> Scene:
-        """The scene in this light.
-
-        Args:
-            scene: the scene as it is.
-        """
+        """The scene in this light."""
         if self.neutral:
             return scene
         lamps = tuple(
@@ -59,11 +55,7 @@ class LightFactors:
 
 
 def light_groups(scene: Scene) -> list[str]:
-    """Names of the factors that change anything in a scene.
-
-    Args:
-        scene: the scene.
-    """
+    """Names of the factors that change anything in a scene."""
     has = {
         "lamps": bool(scene.lights),
         "sun": scene.sun is not None,

@@ -26,11 +26,6 @@ from simjudge.scene.scene_file import LightFields, SceneDocument
 def build_lights(document: SceneDocument, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
     """All lamps, and their fixtures.
 
-    Args:
-        document: the scene's file.
-        forms: its kinds.
-        seed: of the lamps' spread.
-
     Raises:
         SimjudgeError: a fixture is no kind, or one that is labelled or free.
     """

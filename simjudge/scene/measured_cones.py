@@ -27,11 +27,8 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
     Things that the scene names one by one stay, labelled or not; so does all that is placed without a class.
 
     Args:
-        scene: a scene's file, or the name of a shipped one.
         table: metres, in the recording's fixed frame.
-        kinds: the scene's kind for each colour of the table.
         alignment: pose of the recording's fixed frame in the scene; x, y and yaw count, the cones stand on the floor.
-        seed: of what else is random in the scene.
 
     Raises:
         UsageError: there is no such scene, or the alignment is tilted.
@@ -63,10 +60,8 @@ def read_replay_scene(
     """The scene of a replay: as its file has it, or with measured cones.
 
     Args:
-        scene: a scene's file, or the name of a shipped one.
         cones: a table, None for the scene's own cones.
         kinds: as `parse_kinds` takes them; None: `LAB_KINDS`.
-        alignment, seed: as in `scene_with_cones`.
 
     Raises:
         UsageError: kinds without a table; see also `parse_kinds` and `scene_with_cones`.

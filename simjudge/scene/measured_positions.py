@@ -45,9 +45,6 @@ class MeasuredPosition(NamedTuple):
 def read_positions(path: Path) -> list[MeasuredPosition]:
     """The rows of a table's file.
 
-    Args:
-        path: a text file.
-
     Raises:
         SimjudgeError: it cannot be read, or a row is no row.
     """
@@ -56,10 +53,6 @@ def read_positions(path: Path) -> list[MeasuredPosition]:
 
 def parse_positions(text: str, where: str) -> list[MeasuredPosition]:
     """The rows of a table's text; `where` names it in messages.
-
-    Args:
-        text: the table.
-        where: what messages call it: a path, or file and field.
 
     Raises:
         SimjudgeError: a row is no row, or stands there twice.
@@ -91,9 +84,6 @@ def _row(words: list[str], where: str, line: str) -> MeasuredPosition:
 def check_neighbours(rows: list[MeasuredPosition]) -> None:
     """Refuse a row that lies far from all others, or upon another one: one of its figures is a slip.
 
-    Args:
-        rows: of one table.
-
     Raises:
         SimjudgeError: with the row and the remedy.
     """
@@ -119,7 +109,6 @@ def transform_positions(rows: list[MeasuredPosition], at: tuple[float, float], y
     """Rows of a table whose origin is `at` in the world, its x axis turned by yaw, radians.
 
     Args:
-        rows: of the table.
         at: the table's origin in the world, x and y, metres.
         yaw: of the table's x axis in the world, radians.
     """

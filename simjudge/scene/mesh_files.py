@@ -41,10 +41,6 @@ class MeshFile(NamedTuple):
 def read_mesh(path: Path, *, materials: bool) -> MeshFile:
     """Read a mesh; what of it cannot be shown is said once.
 
-    Args:
-        path: of an OBJ, glTF or GLB file.
-        materials: read these, too.
-
     Raises:
         SimjudgeError: it cannot be read, or is no whole mesh; the message names file and remedy.
     """
@@ -71,7 +67,6 @@ def main_surface(mesh: Mesh, paint: Paint) -> Surface:
 
     Args:
         mesh: with vertices in metres.
-        paint: its surfaces by face.
     """
     return paint.surfaces[int(np.argmax(np.bincount(paint.of_face, face_areas(mesh), len(paint.surfaces))))]
 

@@ -30,11 +30,7 @@ class MotionPath(ShortRepr):
         return float(self.keyframes.time[-1] - self.keyframes.time[0])
 
     def pose_at(self, seconds: float) -> Pose:
-        """Where the thing is.
-
-        Args:
-            seconds: simulated time since the start of the scene.
-        """
+        """Where the thing is."""
         if self.closed:
             first = float(self.keyframes.time[0])
             seconds = first + (seconds - first) % self.duration

@@ -55,9 +55,6 @@ class MtlMaterial:
 def read_mtl(path: Path) -> dict[str, MtlMaterial]:
     """Read the materials of an MTL file by name.
 
-    Args:
-        path: of the file; textures lie relative to its folder.
-
     Raises:
         SimjudgeError: it cannot be read, or a line is none; the message names file and line.
     """

@@ -48,9 +48,6 @@ class ObjMesh(NamedTuple):
 def read_obj(path: Path) -> ObjMesh:
     """Read an OBJ file. Polygons become fans of triangles; without normals, edges sharper than 40 degrees stay sharp.
 
-    Args:
-        path: the file.
-
     Raises:
         SimjudgeError: it cannot be read, or is no whole mesh; the message names file, line and remedy.
     """

@@ -32,20 +32,12 @@ _LINEAR = {".hdr", ".exr"}
 
 
 def build_sun(fields: SunFields | None) -> Sun | None:
-    """The sun.
-
-    Args:
-        fields: as the file has it.
-    """
+    """The sun."""
     return None if fields is None else Sun(fields.towards(), fields.tinted(fields.irradiance))
 
 
 def build_fog(fields: FogFields | None) -> Fog | None:
-    """The fog.
-
-    Args:
-        fields: as the file has it.
-    """
+    """The fog."""
     if fields is None:
         return None
     ceiling = math.inf if fields.ceiling is None else fields.ceiling
@@ -54,9 +46,6 @@ def build_fog(fields: FogFields | None) -> Fog | None:
 
 def build_sky(document: SceneDocument) -> Sky | None:
     """The sky.
-
-    Args:
-        document: the scene's file.
 
     Raises:
         SimjudgeError: its picture cannot be read, or is no panorama; the message names the field.
@@ -81,9 +70,6 @@ def build_sky(document: SceneDocument) -> Sky | None:
 @lru_cache(maxsize=4)
 def read_panorama(path: Path) -> npt.NDArray[np.float32]:
     """An equirectangular picture: PNG, JPEG and the like are decoded from sRGB, HDR and EXR are linear already.
-
-    Args:
-        path: of the file.
 
     Returns:
         Float32 (H, 2 H, 3), linear RGB.

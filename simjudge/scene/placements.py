@@ -55,12 +55,6 @@ class Placements:
 def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) -> Placements:
     """Place everything: what is measured or follows a path first, so that what is random keeps clear of it.
 
-    Args:
-        document: the scene's file.
-        forms: its kinds.
-        floor: what stands there already; what is placed is added.
-        seed: of all that is random.
-
     Raises:
         SimjudgeError: something does not fit, or would stand in something else; the message names file and field.
     """

@@ -36,11 +36,7 @@ class TintFields(Fields):
         return self
 
     def tinted(self, amount: float) -> tuple[float, float, float]:
-        """Linear RGB of an amount of light.
-
-        Args:
-            amount: of white light.
-        """
+        """Linear RGB of an amount of light."""
         tint = self.colour or (1.0, 1.0, 1.0)
         if self.temperature is not None:
             red, green, blue = temperature_to_linear(self.temperature).tolist()
@@ -61,9 +57,5 @@ Radiance = Annotated[
 
 
 def linear_radiance(given: float | RadianceFields) -> tuple[float, float, float]:
-    """Linear RGB of a radiance: a number, or {radiance, colour or temperature}.
-
-    Args:
-        given: as the file has it.
-    """
+    """Linear RGB of a radiance: a number, or {radiance, colour or temperature}."""
     return given.tinted(given.radiance) if isinstance(given, RadianceFields) else (given, given, given)

@@ -19,13 +19,6 @@ from simjudge.scene.scene_file import SceneDocument
 def place_at_random(document: SceneDocument, name: str, forms: Forms, floor: Floor, seed: int) -> list[PlacedForm]:
     """Place things over an area: apart from each other, clear of all that stands on the floor, outside keep-outs.
 
-    Args:
-        document: the scene's file.
-        name: of the placement.
-        forms: the scene's kinds.
-        floor: what stands there already.
-        seed: of the places.
-
     Raises:
         SimjudgeError: they do not fit; the message names file and field.
     """

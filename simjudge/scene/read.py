@@ -41,7 +41,6 @@ def read_scene(given: str | Path, seed: int = 0) -> Scene:
     """Read a scene's file, or the one of a name that comes with simjudge.
 
     Args:
-        given: path or name.
         seed: of everything random in it; the same seed gives the same scene.
 
     Raises:
@@ -54,11 +53,6 @@ def read_scene(given: str | Path, seed: int = 0) -> Scene:
 
 def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
     """Build a scene from what its file says.
-
-    Args:
-        path: the file, for messages.
-        content: what it says, with everything drawn.
-        seed: of random placements.
 
     Raises:
         SimjudgeError: that is no scene; the message names file and field.

@@ -25,11 +25,9 @@ def scatter(
     """Up to `count` points (N, 2), evenly random in an area, no two nearer than `spacing`.
 
     Args:
-        count: how many points.
         area: x0, y0, x1, y1, metres.
         spacing: metres.
         free: which of some points (N, 2) may be used.
-        random: the source.
 
     Returns:
         Fewer points than `count` where 60,000 tries found no more room.

@@ -19,13 +19,6 @@ from simjudge.scene.mesh_files import SUFFIXES, read_mesh
 def scene_digest(given: str | Path, seed: int = 0) -> str:
     """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names.
 
-    Args:
-        given: path, or name of a scene that comes with simjudge.
-        seed: of everything random in it.
-
-    Returns:
-        SHA-256, 64 hexadecimal digits: the same on every machine.
-
     Raises:
         UsageError: there is no such file, nor a scene of that name.
         SimjudgeError: the file, or one that it names, cannot be read.

@@ -48,12 +48,6 @@ def build_motion_path(
 ) -> MotionPath:
     """The path of a thing.
 
-    Args:
-        document: the scene's file.
-        fields: of the path.
-        turned: how the thing is turned on it.
-        location: of the fields.
-
     Raises:
         SimjudgeError: waypoints and times do not make a path; the message names file and field.
     """

@@ -58,7 +58,6 @@ def cylinder(radius: float, height: float, segments: int = SEGMENTS) -> Mesh:
     Args:
         radius: metres.
         height: metres.
-        segments: sides of its circle.
     """
     return cone(radius, height, radius, segments)
 
@@ -70,7 +69,6 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
         radius: at the base, metres.
         height: metres.
         top: radius at the top, metres.
-        segments: sides of its circles.
     """
     angle = np.linspace(0, 2 * math.pi, segments + 1)
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], 1)
@@ -92,11 +90,7 @@ def cone(radius: float, height: float, top: float = 0.0, segments: int = SEGMENT
 
 
 def join(parts: Sequence[Mesh]) -> Mesh:
-    """Several meshes as one.
-
-    Args:
-        parts: in one frame; they keep vertices of their own.
-    """
+    """Several meshes as one."""
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     return Mesh(
         np.concatenate([part.vertices for part in parts]),
@@ -107,22 +101,12 @@ def join(parts: Sequence[Mesh]) -> Mesh:
 
 
 def move(mesh: Mesh, pose: Pose) -> Mesh:
-    """A mesh elsewhere in the same frame.
-
-    Args:
-        mesh: in its own frame.
-        pose: of that frame in the new one.
-    """
+    """A mesh elsewhere in the same frame."""
     return Mesh(pose.to_world(mesh.vertices), mesh.faces, mesh.uv, mesh.normals @ pose.rotation_matrix().T)
 
 
 def repeat_texture(mesh: Mesh, repeat: tuple[float, float]) -> Mesh:
-    """A mesh whose texture repeats every so many units of its coordinates.
-
-    Args:
-        mesh: with texture coordinates in some unit.
-        repeat: units across and up after which the texture repeats.
-    """
+    """A mesh whose texture repeats every so many units of its coordinates."""
     return Mesh(mesh.vertices, mesh.faces, mesh.uv / repeat, mesh.normals)
 
 

@@ -48,11 +48,7 @@ def lidar_reflectance(surface: Surface) -> float:
 
 
 def stops_lidar(surface: Surface) -> bool:
-    """Whether a lidar's beam ends at a surface: it passes clear glass that has no reflectance of its own.
-
-    Args:
-        surface: of a thing.
-    """
+    """Whether a lidar's beam ends at a surface: it passes clear glass that has no reflectance of its own."""
     return surface.refractive_index is None or surface.reflectance is not None
 
 
@@ -73,9 +69,6 @@ def as_lidars_meet_it(thing: Thing) -> Thing:
 def thing_reflectance(thing: Thing) -> float:
     """The same of a thing: the mean over its surfaces by their areas, where it is painted with several.
 
-    Args:
-        thing: with its surfaces.
-
     Returns:
         0 to 1.
     """
@@ -92,11 +85,7 @@ class Surfaces:
     """The surfaces of a scene: named ones, and those that things spell out. Equal ones are one object."""
 
     def __init__(self, document: SceneDocument) -> None:
-        """Make the named ones.
-
-        Args:
-            document: the scene's file.
-        """
+        """Make the named ones."""
         self._document = document
         self._named = document.content.surfaces
         self._made: dict[str, tuple[Surface, Repeat]] = {}
@@ -108,7 +97,6 @@ class Surfaces:
 
         Args:
             given: name or fields; None for the plain one.
-            location: of the field.
         """
         if given is None:
             return _PLAIN, (1.0, 1.0)

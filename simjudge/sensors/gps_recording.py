@@ -55,13 +55,8 @@ def read_gps(recording: Recording, topic: str, losses: Losses) -> GpsTrack:
     """Read sensor_msgs/NavSatFix messages.
 
     Args:
-        recording: open for reading.
-        topic: of the messages.
         losses: takes messages that cannot be decoded, that say they have no fix, or whose numbers are no place. An
             altitude that is not finite counts as 0: receivers without one write NaN.
-
-    Returns:
-        The fixes.
     """
     stamps, times, places = [], [], []
     for stored, message in decoded_messages(recording, {topic}, losses):

@@ -26,11 +26,7 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
     not there.
 
     Args:
-        path: a recording.
         topic: of the messages; None: there must be only one.
-
-    Returns:
-        The readings, and what was left out.
 
     Raises:
         UsageError: there is no such topic of Imu messages, or several and none is named.

@@ -19,10 +19,6 @@ NAMES = ("floor", "wall", "green", "red", "crate")
 def run_for(engine: Engine, seconds: float) -> float:
     """Step for about so long, in whole steps.
 
-    Args:
-        engine: the engine.
-        seconds: simulated time.
-
     Returns:
         The time that passed, seconds.
     """

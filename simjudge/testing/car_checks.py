@@ -25,12 +25,7 @@ TOLERANCE = 0.02
 
 
 def car_at(build: EngineBuilder, start: Pose | None = None) -> Engine:
-    """The contract's scene with the car in it; at the origin it faces the wall between the cones.
-
-    Args:
-        build: makes the engine.
-        start: pose of the car's base_link.
-    """
+    """The contract's scene with the car in it; at the origin it faces the wall between the cones."""
     return build(contract_scene(), read_vehicle(CAR), start)
 
 

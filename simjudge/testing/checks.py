@@ -60,9 +60,6 @@ class EngineCheck:
     def __call__(self, builder: EngineBuilder) -> None:
         """Check an engine, and close every engine made on the way.
 
-        Args:
-            builder: the engine's class, or a function that makes one.
-
         Raises:
             ContractBrokenError: the engine breaks this promise.
             CannotBeChecked: the engine leaves out this part, and may.
@@ -85,9 +82,6 @@ class EngineCheck:
 
     def run(self, builder: EngineBuilder) -> CheckResult:
         """Check an engine and return what was found, whatever it was.
-
-        Args:
-            builder: the engine's class, or a function that makes one.
 
         Returns:
             The result; an engine that raises an error of its own has failed.
@@ -122,7 +116,6 @@ def engine_check(part: Part, why: str) -> Callable[[Callable[[EngineBuilder], No
     """Make a check of a function; its name becomes the check's name.
 
     Args:
-        part: part of the contract.
         why: a sentence: what goes wrong where the promise does not hold.
     """
 

@@ -32,11 +32,7 @@ AT = SceneState(CAMERA)
 
 
 def contract_scene(brightness: float = 1.0) -> Scene:
-    """The wall's near face is at x = WALL; green stands left, red right, the crate behind the camera.
-
-    Args:
-        brightness: factor of the lamp's intensity.
-    """
+    """The wall's near face is at x = WALL; green stands left, red right, the crate behind the camera."""
     things = (
         _floor(),
         _box("wall", (0.2, 6, 1.0), Pose((WALL + 0.1, 0, 0)), (0.5, 0.5, 0.5)),
@@ -49,11 +45,7 @@ def contract_scene(brightness: float = 1.0) -> Scene:
 
 
 def cone_middle(name: str) -> FloatArray:
-    """A point inside a cone, halfway up.
-
-    Args:
-        name: "red" or "green".
-    """
+    """A point inside a cone, halfway up."""
     thing = next(thing for thing in contract_scene().things if thing.name == name)
     return np.add(thing.pose.position, (0, 0, CONE_HEIGHT / 2))
 

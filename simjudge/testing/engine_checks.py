@@ -35,12 +35,7 @@ def check_engine(
     """Hold an engine to the contract.
 
     Args:
-        builder: the engine's class, or a function that makes one.
-        checks: the checks to run.
         advance: called after each check with how many are done and how many there are.
-
-    Returns:
-        What each check found, in their order.
     """
     chosen, results = tuple(checks), []
     for check in chosen:
@@ -51,13 +46,7 @@ def check_engine(
 
 
 def scene_checks(scene: Scene, lens: Lens, cameras: Sequence[Pose]) -> tuple[EngineCheck, ...]:
-    """The promises that can be tried in any scene.
-
-    Args:
-        scene: the scene.
-        lens: a lens that sees less than all around.
-        cameras: poses of the optical frame, world; one at least.
-    """
+    """The promises that can be tried in any scene."""
     states = [SceneState(camera) for camera in cameras]
     classes = {thing.class_id for thing in scene.things} | {scene.background_class, NO_CLASS}
     instances = {thing.instance for thing in scene.things} | {NO_INSTANCE}
@@ -108,13 +97,6 @@ def scene_cameras(engine: Engine, scene: str, lens: Lens, count: int, seed: int)
 
     Args:
         engine: has the scene; its rays say where a camera has room.
-        scene: file or name of the scene.
-        lens: its field of view says what is in sight.
-        count: number of poses.
-        seed: seed of the poses.
-
-    Returns:
-        Poses of the optical frame, world.
     """
     kind = "path" if engine.scene.area is None and engine.scene.course is not None else "random"
     camera = Camera("check", Path("check"), lens, (), rate=1.0, lag=0.0)

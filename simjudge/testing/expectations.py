@@ -14,15 +14,7 @@ from simjudge.testing.checks import ContractBrokenError
 
 
 def expect(holds: object, what: str) -> None:
-    """Expect that something holds.
-
-    Args:
-        holds: true where it does.
-        what: the sentence that should hold, with what was found.
-
-    Raises:
-        ContractBrokenError: it does not hold.
-    """
+    """Expect that something holds."""
     if not holds:
         raise ContractBrokenError(f"expected: {what}")
 
@@ -33,11 +25,7 @@ def expect_near(
     """Expect numbers that differ by no more than a tolerance: absolute + relative x |expected|.
 
     Args:
-        found: what the engine has; a number or an array.
         expected: what it should be; of the same shape, or a number.
-        what: the quantity, with its unit.
-        absolute: tolerance in the unit of the quantity.
-        relative: tolerance as a share of what is expected.
 
     Raises:
         ContractBrokenError: a number is further away, or is none.
@@ -54,32 +42,14 @@ def expect_near(
 
 
 def poses_differ(pose: Pose, other: Pose, metres: float = 1e-6, radians: float = 1e-6) -> bool:
-    """Whether two poses are further apart than a tolerance.
-
-    Args:
-        pose: one.
-        other: the other.
-        metres: tolerance of the position.
-        radians: tolerance of the rotation from one to the other.
-    """
+    """Whether two poses are further apart than a tolerance."""
     x, y, z, w = (pose.inverse() @ other).orientation
     angle = 2 * math.atan2(math.hypot(x, y, z), abs(w))
     return not (math.dist(pose.position, other.position) <= metres and angle <= radians)
 
 
 def expect_pose(found: Pose, expected: Pose, what: str, metres: float = 1e-6, radians: float = 1e-6) -> None:
-    """Expect a pose.
-
-    Args:
-        found: what the engine has.
-        expected: what it should be.
-        what: whose pose it is.
-        metres: tolerance of the position.
-        radians: tolerance of the rotation.
-
-    Raises:
-        ContractBrokenError: the poses are further apart.
-    """
+    """Expect a pose."""
     if poses_differ(found, expected, metres, radians):
         within = f"within {metres:g} m and {radians:g} rad"
         raise ContractBrokenError(f"pose of {what}: found {found}, expected {expected} {within}")
@@ -87,10 +57,6 @@ def expect_pose(found: Pose, expected: Pose, what: str, metres: float = 1e-6, ra
 
 def expect_refused(call: Callable[[], object], what: str) -> None:
     """Expect that a call is refused by `UsageError`.
-
-    Args:
-        call: makes the call.
-        what: the call in words.
 
     Raises:
         ContractBrokenError: it is done, or refused by another error.

@@ -26,8 +26,6 @@ def labels_and_rays_agree(engine: Engine, lens: Lens, state: SceneState) -> None
     """Expect that the label picture shows what single rays through the pixels' centres meet.
 
     Args:
-        engine: the engine.
-        lens: a lens that sees less than all around.
         state: where the camera is, with everything where the scene has it.
 
     Raises:

@@ -43,36 +43,19 @@ _HALF_WIDTH = 0.8
 
 
 def body_box(car: Vehicle) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Centre and size, metres in base_link, of the box that stands for all but the wheels in collisions.
-
-    Args:
-        car: its figures.
-    """
+    """Centre and size, metres in base_link, of the box that stands for all but the wheels in collisions."""
     low, high = _FLOOR * car.wheel_radius, _TOP * car.wheel_radius
     x0, x1 = _TAIL * car.wheelbase, _NOSE * car.wheelbase
     return ((x0 + x1) / 2, 0.0, (low + high) / 2), (x1 - x0, 2 * _HALF_WIDTH * _room(car), high - low)
 
 
 def wheel_poses(car: Vehicle, base: Pose) -> dict[str, Pose]:
-    """The wheels of a car that stands still with its wheels straight.
-
-    Args:
-        car: its figures.
-        base: base_link in the world.
-
-    Returns:
-        Poses in the world, by the names of PARTS.
-    """
+    """The wheels of a car that stands still with its wheels straight."""
     return {part: base @ Pose(wheel_centre(car, wheel)) for part, wheel in zip(PARTS[1:], WHEELS, strict=True)}
 
 
 def wheel_centre(car: Vehicle, wheel: str) -> tuple[float, float, float]:
-    """Centre of a wheel in base_link, metres.
-
-    Args:
-        car: its figures.
-        wheel: one of `WHEELS`.
-    """
+    """Centre of a wheel in base_link, metres."""
     across = car.track / 2 if wheel.endswith("left") else -car.track / 2
     return car.wheelbase if wheel.startswith("front") else 0.0, across, car.wheel_radius
 
@@ -81,7 +64,6 @@ def car_things(car: Vehicle, base: Pose | None = None) -> tuple[Thing, ...]:
     """The car as things to be seen: the body, then the wheels (their frames at their centres, y along the axle).
 
     Args:
-        car: its figures.
         base: base_link in the world; the origin if None.
     """
     base = base or Pose()

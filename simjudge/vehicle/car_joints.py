@@ -75,7 +75,6 @@ class JointTracker:
 
         Args:
             time: seconds on one clock, which may stand still; where it goes back, wheels keep their angles.
-            state: steering angle and speeds of the wheels.
         """
         angle = state.steering_angle
         steering = (angle, angle) if self._vehicle is None else self._vehicle.wheel_angles(angle)
@@ -87,7 +86,6 @@ class JointTracker:
         Args:
             time: seconds.
             steering: angles of the front wheels, left and right, radians, left positive.
-            speeds: of the wheels, rad/s.
         """
         rates = (0.0, 0.0)
         if self._before is not None and time > self._before[0]:
@@ -104,7 +102,6 @@ def wheel_links(vehicle: Vehicle, joints: JointAngles) -> list[FrameLink]:
     """Where the steering and the wheels are, by forward kinematics.
 
     Args:
-        vehicle: its figures.
         joints: angles, radians.
     """
     return links_at({wheel: wheel_centre(vehicle, wheel) for wheel in WHEELS}, joints)
@@ -130,12 +127,7 @@ def links_at(centres: Mapping[str, tuple[float, float, float]], joints: JointAng
 
 
 def sensor_links(mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)) -> list[FrameLink]:
-    """Where the sensors sit: cameras with their optical frames, others as NAME_link.
-
-    Args:
-        mounts: poses in base_link by the sensors' names.
-        cameras: names of those that are cameras.
-    """
+    """Where the sensors sit: cameras with their optical frames, others as NAME_link."""
     links = []
     for name, pose in mounts.items():
         links.append(FrameLink(BASE, camera_link(name), pose))

@@ -28,7 +28,6 @@ class MeshBuilder:
         Args:
             points: (A, B, 3), metres; seen from outside, A goes to the right where B goes up.
             colour: number in the palette, one for all or (A - 1, B - 1).
-            closed: whether the last point along B is the first again.
         """
         a, b = points.shape[0] - 1, points.shape[1] - 1
         corners = np.stack([points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]], axis=2)
@@ -54,7 +53,6 @@ class MeshBuilder:
 
         Args:
             x, y, z: lowest and highest coordinate along each axis, metres.
-            colour: number in the palette.
             pose: of the box's frame in the mesh's; the same frame if None.
         """
         pose = pose or Pose()

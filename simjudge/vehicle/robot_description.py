@@ -29,12 +29,7 @@ def robot_description(
     """The car as URDF: body box, four wheels as cylinders, steering joints, frames of sensors.
 
     Args:
-        vehicle: its figures; masses and inertias are those of the engines.
         mounts: poses of sensors in base_link by name; None: the vehicle's own.
-        cameras: names of those that are cameras.
-
-    Returns:
-        XML text, for a topic robot_description or a file.
     """
     robot = Element("robot", name=vehicle.name)
     for name, rgb in _COLOURS.items():
@@ -68,17 +63,7 @@ class WheelFigures(NamedTuple):
 def wheels_description(
     name: str, wheels: Mapping[str, WheelFigures], mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)
 ) -> str:
-    """A vehicle of which only the wheels are known, as URDF: wheels as cylinders, joints, frames of sensors; no masses.
-
-    Args:
-        name: of the vehicle.
-        wheels: each of `WHEELS`.
-        mounts: poses of sensors in base_link by name.
-        cameras: names of those that are cameras.
-
-    Returns:
-        XML text. Joints and frames have the names of `robot_description`.
-    """
+    """A vehicle of which only the wheels are known, as URDF: wheels (cylinders), joints, frames of sensors; no masses."""
     robot = Element("robot", name=name)
     SubElement(robot, "link", name=BASE)
     SubElement(robot, "link", name=BODY)

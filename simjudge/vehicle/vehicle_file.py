@@ -149,9 +149,6 @@ class VehicleFile(Fields):
 def read_vehicle(given: str | Path) -> Vehicle:
     """Read a vehicle's file, or the one of a name that comes with simjudge.
 
-    Args:
-        given: path or name.
-
     Raises:
         UsageError: there is no such file, nor a vehicle of that name.
         SimjudgeError: the file is no vehicle; the message names file and field.

@@ -59,7 +59,6 @@ class VehicleMessages:
 
         Args:
             find: the class of a message type by its name, e.g. "nav_msgs/msg/Odometry".
-            frames: names of the coordinate frames.
         """
         self._find, self._frames = find, frames or Frames()
 
@@ -68,7 +67,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            state: of the car.
         """
         covariance = (_VARIANCE * np.eye(6)).reshape(-1)
         pose = self._new("geometry_msgs/msg/Pose", position=self._point(state.pose), orientation=self._turn(state.pose))
@@ -88,8 +86,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            state: of the car.
-            links: of its wheels.
         """
         return self._transforms(stamp, [(self._frames.odom, self._frames.base, state.pose), *links])
 
@@ -98,7 +94,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            joints: in the order of `JOINTS`.
         """
         return self._new(
             JOINTS_TYPE,
@@ -110,11 +105,7 @@ class VehicleMessages:
         )
 
     def description(self, text: str) -> Any:
-        """The car as URDF (std_msgs/String).
-
-        Args:
-            text: of `robot_description`.
-        """
+        """The car as URDF (std_msgs/String)."""
         return self._new(DESCRIPTION_TYPE, data=text)
 
     def fixed(
@@ -125,9 +116,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            mounts: poses in base_link by the sensors' names.
-            cameras: names of those that are cameras.
-            links: of the car's other parts.
         """
         found: list[tuple[str, str, Pose]] = []
         if self._frames.map:
@@ -155,7 +143,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            command: the driver's.
             kind: message type with a header and the fields steering, throttle and braking.
         """
         return self._new(
@@ -171,7 +158,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            frame_id: of the message's coordinate frame.
         """
         sec, nanosec = divmod(stamp, 1_000_000_000)
         time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)

@@ -28,12 +28,7 @@ class CameraView:
     """Where the camera of a simulator looks, and through which lens."""
 
     def __init__(self, source: MotionSource, images: ImageFields) -> None:
-        """Remember where to look.
-
-        Args:
-            source: of poses and camera_info.
-            images: what the simulator's file says of the photographs.
-        """
+        """Remember where to look."""
         self._source, self._images = source, images
         self._motions: dict[str, MotionPoses] = {}
 
@@ -56,7 +51,6 @@ class CameraView:
 
         Args:
             frame: a frame of tf, or "camera" for the camera's own.
-            axes: of the camera's own frame, where it is that.
             stamp: nanoseconds.
 
         Returns:

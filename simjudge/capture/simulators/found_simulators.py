@@ -42,9 +42,6 @@ class FoundLabels:
 def find_simulator_labels(types: Mapping[str, str]) -> list[FoundLabels]:
     """Find the ground truth of the simulators that come with simjudge.
 
-    Args:
-        types: message type by topic name.
-
     Returns:
         One for each simulator that has any: its most exact form. A topic's name and type tell it, so that two
         simulators with topics of one name may both be named.
@@ -91,10 +88,5 @@ def _fitting(pattern: str | None, kinds: tuple[str, ...], types: Mapping[str, st
 
 
 def label_pictures(found: list[FoundLabels], types: Mapping[str, str]) -> frozenset[str]:
-    """Topics of images that are no photographs but labels.
-
-    Args:
-        found: in the recording or graph.
-        types: message type by topic name.
-    """
+    """Topics of images that are no photographs but labels."""
     return frozenset(topic for each in found for topic in each.topics if types[topic] in PICTURES)

@@ -26,10 +26,7 @@ class BoxLabels:
         """Read the objects of a message.
 
         Args:
-            message: of any version of the two types.
-            where: names it in messages to people.
             names: what the simulator itself says of its numbers; None where it says nothing.
-            losses: takes boxes that cannot be used.
 
         Returns:
             The objects, with boxes as the simulator has them; distance and visible share are unknown.
@@ -64,13 +61,6 @@ def _class_and_instance(item: Any) -> tuple[ClassKey, int]:
 
 
 def instance_of(item: Any) -> int:
-    """The instance that a vision_msgs/Detection2D or Detection3D names.
-
-    Args:
-        item: the detection.
-
-    Returns:
-        The number; NO_INSTANCE where `id` is no number.
-    """
+    """The instance that a vision_msgs/Detection2D or Detection3D names."""
     text = str(getattr(item, "id", ""))
     return int(text) if text.isdecimal() and len(text) < 10 else NO_INSTANCE

@@ -32,10 +32,7 @@ class LabelNames:
         """Take in a message.
 
         Args:
-            text: the JSON.
             time: when it was received, nanoseconds.
-            where: names it in messages to people.
-            losses: takes messages that cannot be read.
         """
         try:
             content = json.loads(text)
@@ -50,11 +47,7 @@ class LabelNames:
         self.tables.append(table)
 
     def forget(self, kept: int) -> None:
-        """Drop all tables but the newest.
-
-        Args:
-            kept: how many stay.
-        """
+        """Drop all tables but the newest."""
         gone = len(self.tables) - kept
         if gone > 0:
             del self.times[:gone], self.tables[:gone]

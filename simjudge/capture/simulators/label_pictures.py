@@ -38,16 +38,11 @@ class PictureLabels:
         """Read the objects of a picture.
 
         Args:
-            message: sensor_msgs/Image or CompressedImage.
-            where: names it in messages to people.
             names: what the simulator itself says of its numbers; None where it says nothing.
             losses: takes pixels whose class or colour is unknown.
 
         Returns:
             The objects with their masks; the visible share is unknown, as a picture does not show what is hidden.
-
-        Raises:
-            ImageError: the picture cannot be read.
         """
         channels = label_channels(message, where)
         class_from, instance_from = self._fields.class_from, self._fields.instance_from

@@ -102,11 +102,7 @@ class ClassNumbers:
         return cls(names)
 
     def number(self, name: str) -> int:
-        """The number of a class; the next free one for a new name.
-
-        Args:
-            name: of the class.
-        """
+        """The number of a class; the next free one for a new name."""
         for number, known in self.names.items():
             if known == name:
                 return number
@@ -121,11 +117,7 @@ def settle_rows(
     """Keep what is labelled by our rules: boxes end at the image's edges; too small or too hidden ones go.
 
     Args:
-        rows: the objects of one image.
         size: of the image, pixels.
-        limits: what is labelled.
-        where: names the message in messages to people.
-        losses: takes boxes outside the image, and instances that come twice.
     """
     width, height = size
     kept: list[LabelRow] = []
@@ -153,12 +145,7 @@ def settle_rows(
 
 
 def build_objects(frames: Sequence[Sequence[LabelRow]], numbers: ClassNumbers) -> Objects:
-    """Make a table of the labels of all frames.
-
-    Args:
-        frames: the rows of each frame.
-        numbers: of the classes; grows by those that are new.
-    """
+    """Make a table of the labels of all frames."""
     frame = [index for index, rows in enumerate(frames) for _ in rows]
     every = [row for rows in frames for row in rows]
     masks = None

@@ -35,8 +35,6 @@ class SolidLabels:
         """See the boxes of a message through the camera's lens; nearer ones hide those behind.
 
         Args:
-            message: of one of the two types.
-            where: names it in messages to people.
             names: what the simulator itself says of its numbers; None where it says nothing.
             losses: takes boxes that cannot be used, and messages without a pose of the camera.
 
@@ -98,12 +96,6 @@ class ThingLabels:
         self, source: MotionSource, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
     ) -> None:
         """Read the poses.
-
-        Args:
-            source: of the poses.
-            things: by name.
-            view: the camera.
-            world: the frame that the poses are in.
 
         Raises:
             SimjudgeError: the poses of a thing are not there.

@@ -77,12 +77,7 @@ def parse_classes(texts: Sequence[str]) -> dict[int, str]:
 
 
 def with_classes(simulator: SimulatorFile, classes: dict[int, str]) -> SimulatorFile:
-    """Replace what the numbers of a simulator mean.
-
-    Args:
-        simulator: how it says what is in its images.
-        classes: names by number; none leaves the file's own.
-    """
+    """Replace what the numbers of a simulator mean."""
     if not classes:
         return simulator
     forms = {name: getattr(simulator, name) for name in ("pictures", "solids", "boxes")}

@@ -30,12 +30,7 @@ class LivePoseRows:
     """The poses of one topic: `MotionPoses`."""
 
     def __init__(self, name: str, motions: LiveMotions) -> None:
-        """Start with none.
-
-        Args:
-            name: of the topic.
-            motions: say whether to wait for more.
-        """
+        """Start with none."""
         self._name, self._motions = name, motions
         self._rows: list[tuple[int, tuple[float, ...]]] = []
         self._alone = False
@@ -45,8 +40,6 @@ class LivePoseRows:
 
         Args:
             stamp: nanoseconds; of several poses with one stamp the first counts.
-            numbers: x, y, z, qx, qy, qz, qw.
-            losses: takes a pose that cannot be used.
         """
         where = f"{self._name} at {stamp / _SECOND:.3f} s"
         values = np.array([numbers], np.float64)
@@ -69,11 +62,7 @@ class LivePoseRows:
         del self._rows[: max(old - 1, 0)]
 
     def pose(self, stamp: int) -> Pose | None:
-        """Interpolate the pose at a stamp: see `RecordedMotion.pose`. One pose alone holds for ever.
-
-        Raises:
-            AwaitedError: it may still come.
-        """
+        """Interpolate the pose at a stamp: see `RecordedMotion.pose`. One pose alone holds for ever."""
         last = self._motions.last_chance
         if not last and not (self._rows and (self._alone or self._rows[-1][0] >= stamp)):
             raise AwaitedError
@@ -94,22 +83,12 @@ class LiveFrames:
     """The poses of a frame of tf in another: `MotionPoses`."""
 
     def __init__(self, parent: str, child: str, motions: LiveMotions) -> None:
-        """Name the frames.
-
-        Args:
-            parent: the frame that the poses are in.
-            child: the frame whose poses they are.
-            motions: that have the transforms.
-        """
+        """Name the frames."""
         self._parent, self._child, self._motions = parent.lstrip("/"), child.lstrip("/"), motions
         self._alone = -1
 
     def pose(self, stamp: int) -> Pose | None:
-        """Interpolate the pose at a stamp: see `RecordedMotion.pose`.
-
-        Raises:
-            AwaitedError: it may still come.
-        """
+        """Interpolate the pose at a stamp: see `RecordedMotion.pose`."""
         motions, tree = self._motions, self._motions.tree
         fixed = standing_pose(motions.standing, self._child, self._parent)
         if fixed is not None:
@@ -152,58 +131,31 @@ class LiveMotions:
         self._newest = -1
 
     def topic_motion(self, topic: str) -> LivePoseRows:
-        """The poses of a topic, from now on.
-
-        Args:
-            topic: its name.
-        """
+        """The poses of a topic, from now on."""
         return self.topics.setdefault(topic, LivePoseRows(topic, self))
 
     def frame_motion(self, parent: str, child: str) -> LiveFrames:
-        """The poses of a frame of tf in another.
-
-        Args:
-            parent: the frame that the poses are in.
-            child: the frame whose poses they are.
-        """
+        """The poses of a frame of tf in another."""
         return LiveFrames(parent, child, self)
 
     def camera_info(self) -> Any:
-        """The first camera_info.
-
-        Raises:
-            AwaitedError: none has come yet.
-        """
+        """The first camera_info."""
         if self._info is None:
             raise AwaitedError
         return self._info
 
     def add_camera_info(self, message: Any) -> None:
-        """Take in a camera_info; the first one counts.
-
-        Args:
-            message: a sensor_msgs/CameraInfo.
-        """
+        """Take in a camera_info; the first one counts."""
         if self._info is None and np.isfinite(np.asarray(message.k, np.float64)).all():
             self._info = message
 
     def add_pose(self, topic: str, message: Any, losses: Losses) -> None:
-        """Take in a pose.
-
-        Args:
-            topic: where it came.
-            message: PoseStamped, PoseWithCovarianceStamped or Odometry.
-            losses: takes a pose that cannot be used.
-        """
+        """Take in a pose."""
         pose = message.pose if hasattr(message.pose, "position") else message.pose.pose
         self.topics[topic].add(header_stamp(message.header), pose_numbers(pose.position, pose.orientation), losses)
 
     def add_transforms(self, message: Any, *, static: bool) -> None:
         """Take in transforms.
-
-        Args:
-            message: a tf2_msgs/TFMessage.
-            static: whether they hold for ever (/tf_static).
 
         Raises:
             SimjudgeError: a frame has had another parent before.

@@ -70,20 +70,12 @@ class LabelSource:
     names_topic: str
 
     def reader(self, view: CameraView) -> LabelReader:
-        """Make what reads the messages.
-
-        Args:
-            view: the camera, through which boxes in space are seen.
-        """
+        """Make what reads the messages."""
         return SolidLabels(self.fields, view) if isinstance(self.fields, SolidFields) else image_reader(self.fields)
 
 
 def image_reader(fields: LabelFields) -> LabelReader:
-    """Make what reads pictures, or boxes on the image: forms that need no camera.
-
-    Args:
-        fields: how they are made.
-    """
+    """Make what reads pictures, or boxes on the image: forms that need no camera."""
     if isinstance(fields, PictureFields):
         return PictureLabels(fields)
     assert isinstance(fields, BoxFields)  # noqa: S101 - boxes in space need a camera
@@ -101,10 +93,6 @@ def read_simulator_recording(
     """Read a recording of another simulator, with its ground truth as labels.
 
     Args:
-        path: the recording.
-        simulator: how it says what is in its images.
-        limits: what is labelled.
-        topics: topics to read where several would do.
         tolerance_ns: how far the stamps of an image and of its ground truth may lie apart, nanoseconds.
 
     Returns:
@@ -195,10 +183,7 @@ def choose_source(
     """Choose the form of ground truth to read: the first of the simulator's forms that is there.
 
     Args:
-        simulator: how it says what is in its images.
-        types: message type by topic name.
         label_topic: a topic that a person names; its type tells the form.
-        where: names the recording in messages to people.
 
     Raises:
         SimjudgeError: no form is there, or several topics would do.
@@ -228,10 +213,7 @@ def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers
     """Put labels onto frames; detections get the labels' class numbers where the names are the same.
 
     Args:
-        frames: the frames, perhaps with detections.
-        objects: the labels.
         labelled: bool (F,), which frames have a label message.
-        numbers: the labels' classes.
     """
     moved: dict[int, int] = {}
     if frames.predictions is not None:
@@ -248,11 +230,7 @@ def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers
 
 
 def simulator_forms(simulator: SimulatorFile) -> list[tuple[LabelFields, tuple[str, ...]]]:
-    """The simulator's forms of ground truth with their message types, the most exact first.
-
-    Args:
-        simulator: how it says what is in its images.
-    """
+    """The simulator's forms of ground truth with their message types, the most exact first."""
     forms: list[tuple[LabelFields | None, tuple[str, ...]]] = [
         (simulator.pictures, PICTURES), (simulator.solids, SOLIDS), (simulator.boxes, BOXES)
     ]  # fmt: skip

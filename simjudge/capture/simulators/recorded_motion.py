@@ -59,7 +59,6 @@ class RecordedMotions:
         """Remember where to look.
 
         Args:
-            recording: open for reading.
             image_topic: of the photographs, where several cameras have a camera_info; None: there is one.
         """
         self._recording, self._topic = recording, image_topic
@@ -97,10 +96,6 @@ class RecordedMotions:
 def topic_motion(recording: Recording, topic: str) -> RecordedMotion:
     """Read the poses of a topic, whatever frame their headers name.
 
-    Args:
-        recording: open for reading.
-        topic: of PoseStamped, PoseWithCovarianceStamped or Odometry.
-
     Raises:
         SimjudgeError: there is no such topic, or no message of it can be read.
     """
@@ -126,10 +121,6 @@ def topic_motion(recording: Recording, topic: str) -> RecordedMotion:
 
 def frame_motion(recording: Recording, parent: str, child: str) -> RecordedMotion:
     """Read the poses of a frame of tf in another.
-
-    Args:
-        recording: open for reading.
-        parent, child: the frames.
 
     Raises:
         SimjudgeError: tf does not say where the one is in the other.

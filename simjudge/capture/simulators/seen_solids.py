@@ -47,10 +47,6 @@ def solid_rows(solids: Sequence[Solid], lens: Lens) -> list[LabelRow]:
 
     What is not among the solids (walls, ground) hides nothing here.
 
-    Args:
-        solids: the things, at most 65535.
-        lens: the camera's lens.
-
     Returns:
         The things with a class of which a pixel can be seen, with mask, distance and visible share.
     """

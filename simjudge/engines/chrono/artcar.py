@@ -85,9 +85,6 @@ class ArtCar:
 def check_vehicle(vehicle: Vehicle) -> None:
     """Refuse what Chrono's ARTcar is not.
 
-    Args:
-        vehicle: as its file has it.
-
     Raises:
         SimjudgeError: a figure that Chrono has built in differs.
     """
@@ -115,9 +112,6 @@ def motor_settings(vehicle: Vehicle) -> tuple[float, float]:
 
     Args:
         vehicle: its top wheel speed (rad/s), stall torque (N m) and gear ratio.
-
-    Returns:
-        The ratio, no unit, and the stall torque, N m.
     """
     top_rpm = vehicle.top_wheel_speed * 60 / (2 * math.pi)
     return top_rpm / (_KV * _BATTERY * _GEAR), vehicle.stall_torque * _GEAR / vehicle.gear_ratio

@@ -106,9 +106,6 @@ class ChronoBodies:
     def step(self, seconds: float) -> None:
         """Let physics run for a positive multiple of STEP.
 
-        Args:
-            seconds: simulated time, a positive multiple of `STEP`.
-
         Raises:
             UsageError: the time is no positive multiple of `STEP`.
             SimjudgeError: a position is no longer finite.
@@ -126,11 +123,7 @@ class ChronoBodies:
         """Put a free thing, or the car, somewhere, at rest.
 
         Args:
-            name: of a free thing, or `VEHICLE`.
             pose: of its frame (base_link for the car) in the world, metres.
-
-        Raises:
-            UsageError: nothing free has that name.
         """
         if name == VEHICLE and self._vehicle is not None:
             # Wheels, shafts and tyres have states of their own that nothing exposes: the car is built anew.
@@ -147,14 +140,7 @@ class ChronoBodies:
         return found | (self._car.poses() if self._car else {})
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-
-        Raises:
-            UsageError: there is no car.
-        """
+        """What the driver does from now on."""
         self._with_car().drive(command)
 
     def vehicle_state(self) -> VehicleState:
@@ -332,9 +318,6 @@ def floor_boxes() -> tuple[Box, ...]:
 
 def body_pose(body: Any) -> Pose:
     """The pose of a ChBody's own frame.
-
-    Args:
-        body: a ChBody.
 
     Returns:
         Pose of its centre of mass in the world, metres.

@@ -41,7 +41,6 @@ def linear(bytes_: npt.NDArray[np.uint8], gamma: float = GAMMA) -> npt.NDArray[n
 
     Args:
         bytes_: uint8, any shape.
-        gamma: exponent that the bytes were encoded with.
 
     Returns:
         Float32 of the same shape, full scale 1.
@@ -69,9 +68,6 @@ def rgb(buffer: Any) -> npt.NDArray[np.uint8]:
 def ranges(buffer: Any) -> npt.NDArray[np.float32]:
     """Distances along the rays (H, W), metres, upright, of a UserDepthBuffer.
 
-    Args:
-        buffer: a UserDepthBuffer that holds data.
-
     Returns:
         Float32 (H, W), metres.
 
@@ -85,9 +81,6 @@ def ranges(buffer: Any) -> npt.NDArray[np.float32]:
 def returns(buffer: Any) -> npt.NDArray[np.float32]:
     """Ranges and intensities (rings, beams, 2) of a UserDIBuffer, lowest ring first as Chrono has them.
 
-    Args:
-        buffer: a UserDIBuffer that holds data.
-
     Returns:
         Float32 (rings, beams, 2): range in metres, and intensity.
 
@@ -99,9 +92,6 @@ def returns(buffer: Any) -> npt.NDArray[np.float32]:
 
 def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
     """Classes and instances (H, W), upright, of a semantic buffer, whatever accessor its wrapper has.
-
-    Args:
-        buffer: a semantic buffer that holds data.
 
     Returns:
         Classes and instances, uint16 (H, W) each.
@@ -131,9 +121,6 @@ def split_labels(pixels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.
 
 def saved_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
     """Classes and instances of a picture that ChFilterSave wrote (upright already).
-
-    Args:
-        path: of the PNG.
 
     Returns:
         Classes and instances, uint16 (H, W) each.

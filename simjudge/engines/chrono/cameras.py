@@ -54,10 +54,6 @@ class ChronoCameras:
     def radiance(self, lens: Lens, rays_per_pixel: int) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) of the stage as it stands, n x n rays a pixel on a grid.
 
-        Args:
-            lens: of our camera.
-            rays_per_pixel: a square number.
-
         Returns:
             Float32 (H, W, 3), linear, 1 is full scale; brighter values are kept.
 
@@ -76,9 +72,6 @@ class ChronoCameras:
 
         Chrono's noise belongs to the finished picture: it is asked for at its own size, n x n jittered rays a pixel,
         with the lamps at the camera's gain, and is clipped at full scale.
-
-        Args:
-            camera: with Chrono's own noise or physical camera in its file.
 
         Returns:
             Float32 (H, W, 3), linear, 1 is full scale.
@@ -102,9 +95,6 @@ class ChronoCameras:
 
     def labels(self, lens: Lens) -> Labels:
         """Classes, instances and depth of the stage as it stands, through the pixels' centres.
-
-        Args:
-            lens: of our camera.
 
         Returns:
             Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
@@ -168,17 +158,7 @@ class ChronoCameras:
 
 
 def side_of(rays_per_pixel: int) -> int:
-    """The n of n x n rays a pixel.
-
-    Args:
-        rays_per_pixel: n x n.
-
-    Returns:
-        N.
-
-    Raises:
-        UsageError: it is no square number.
-    """
+    """The n of n x n rays a pixel."""
     side = math.isqrt(rays_per_pixel) if rays_per_pixel > 0 else 0
     if side < 1 or side * side != rays_per_pixel:
         raise UsageError(f"{rays_per_pixel} rays a pixel: a square number (1, 4, 9, ...) is needed")
@@ -191,10 +171,6 @@ def rays_of_a_scene_state(rays_per_pixel: int, scene_states: int) -> int:
     Chrono can only be asked for whole centred grids, not for an instant's own part of one (`Engine.render`): k x k with
     k = n // ceil(sqrt(instants)), but 2 x 2 at least where n is 2 or more, since one ray through the pixels' centres,
     the same in all instants, would leave every edge jagged that does not move.
-
-    Args:
-        rays_per_pixel: of the whole exposure, a square number.
-        scene_states: instants of the exposure, 1 or more.
 
     Returns:
         Rays per pixel for one instant, a square number.

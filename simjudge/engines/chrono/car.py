@@ -67,9 +67,6 @@ class ChronoCar:
         """Boxes for body and wheels in collisions, on the chassis: ARTcar's own shapes are none, or need data files.
 
         They end above the ground, which carries the car through its tyres alone.
-
-        Args:
-            material: a ChContactMaterial for the boxes.
         """
         core = self._core
         for centre, size in bumpers(self._vehicle):
@@ -80,20 +77,11 @@ class ChronoCar:
         self.chassis.EnableCollision(True)
 
     def drive(self, command: Command) -> None:
-        """Take over what the driver does.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-        """
+        """Take over what the driver does."""
         self.command = command
 
     def advance(self, time: float, each: Callable[[float], None] | None = None) -> None:
-        """One step of ours: the servo turns by what it can, then the car and all else in its system.
-
-        Args:
-            time: at its begin.
-            each: called with the time after every step of Chrono's.
-        """
+        """One step of ours: the servo turns by what it can, then the car and all else in its system."""
         vehicle, command = self._vehicle, self.command
         most = vehicle.steering_rate * STEP
         self._angle += max(-most, min(most, command.steering * vehicle.steering_limit - self._angle))
@@ -166,8 +154,6 @@ def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[Car
     """What makes a car of these figures, and how such a car stands.
 
     Args:
-        modules: PyChrono's.
-        release: which one it is.
         vehicle: the figures; its `chrono` says which of Chrono's own JSON files it is made from.
 
     Raises:

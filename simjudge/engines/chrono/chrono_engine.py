@@ -100,11 +100,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
             self._watcher()
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call something after every single step of physics from now on, however many `step` is asked for.
-
-        Args:
-            watcher: called without arguments.
-        """
+        """Call something after every single step of physics from now on, however many `step` is asked for."""
         self._watcher = watcher
 
     def render(
@@ -121,10 +117,6 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
 
     def render_own(self, camera: Camera, scene_state: SceneState) -> npt.NDArray[np.float32]:
         """Linear RGB (H, W, 3) as the camera's file asks it of Chrono's own cameras (`Camera.chrono`).
-
-        Args:
-            camera: with `chrono` in its file.
-            scene_state: where the camera and the bodies are.
 
         Returns:
             Float32 (H, W, 3), 1 is full scale.
@@ -161,7 +153,6 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
         """One turn of Chrono's lidar from a pose of its own axes: ranges (0: nothing met) and intensities.
 
         Args:
-            spec: of a lidar.
             pose: pose of the lidar (x forward, y left, z up) in the world, metres.
 
         Returns:
@@ -206,14 +197,7 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
 
 
 def describe_modules(modules: Modules) -> str:
-    """PyChrono for people: version, age and what renders.
-
-    Args:
-        modules: PyChrono's.
-
-    Returns:
-        One line: release and renderer.
-    """
+    """PyChrono for people: version, age and what renders."""
     release = identify_release(modules.core, modules.sensor, modules.vehicle, modules.version)
     age = {"9": "9.0", "10": "10.0", "head": "development"}[release.age]
     if not release.cameras:

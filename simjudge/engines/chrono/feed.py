@@ -51,9 +51,6 @@ class ReadingSchedule:
 
         Args:
             time: simulated seconds.
-
-        Returns:
-            True where a reading is due.
         """
         if time < self._given / self._rate - _TOLERANCE:
             return False
@@ -85,9 +82,6 @@ class ReadingDelay:
 
         Args:
             time: simulated seconds.
-
-        Returns:
-            The readings that are handed over.
         """
         out = []
         while self._held and time >= self._held[0].time + self._seconds - _TOLERANCE:

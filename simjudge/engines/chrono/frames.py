@@ -10,9 +10,6 @@ from simjudge.geometry.poses import Pose
 def frame_pose(frame: Any) -> Pose:
     """A ChFrame as a pose.
 
-    Args:
-        frame: a ChFrame, or a ChBody: its centre of mass.
-
     Returns:
         Its pose in its parent, metres.
     """

@@ -75,11 +75,6 @@ class JsonCar:
 def json_car(modules: Modules, vehicle: Vehicle, parts: ChronoParts) -> tuple[JsonCar, Stance]:
     """What makes a vehicle of Chrono's files, and how it stands; built and measured once in a process.
 
-    Args:
-        modules: PyChrono's.
-        vehicle: the figures.
-        parts: the files.
-
     Raises:
         SimjudgeError: the files are none of a car, or it differs from the figures.
     """

@@ -26,13 +26,6 @@ _PARTS = {"vehicle": "Vehicle", "engine": "Engine", "transmission": "Transmissio
 def check_chrono_files(parts: ChronoParts, data: Path) -> tuple[Path, Path, Path, Path]:
     """Find the files of a vehicle, and refuse what this engine cannot drive.
 
-    Args:
-        parts: which files.
-        data: the folder they are in.
-
-    Returns:
-        Vehicle, engine, transmission and tyre.
-
     Raises:
         SimjudgeError: a file is missing or another kind of file, or the vehicle is no car with two axles whose front
             wheels steer.

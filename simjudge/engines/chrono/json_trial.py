@@ -24,10 +24,6 @@ _STEPS = 10
 def try_vehicle(files: tuple[Path, Path, Path, Path], data: Path) -> None:
     """Build the vehicle, and let it fall for some steps, elsewhere.
 
-    Args:
-        files: vehicle, engine, transmission and tyre.
-        data: the folder that they name each other from.
-
     Raises:
         SimjudgeError: Chrono cannot; with its last words.
     """

@@ -18,9 +18,6 @@ def build_vehicle(
     """A vehicle by Chrono's readers, in a system of its own.
 
     Args:
-        modules: PyChrono's.
-        files: vehicle, engine, transmission and tyre.
-        data: the folder that they name each other from.
         reference: pose of Chrono's reference frame in the world, metres.
         step: seconds of one step of its tyres.
     """

@@ -70,14 +70,7 @@ class Lookup:
     size: tuple[int, int]
 
     def pixels(self, rays: FloatArray) -> FloatArray:
-        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame.
-
-        Args:
-            rays: (..., 3), optical frame, any length.
-
-        Returns:
-            Float64 (..., 2), x and y.
-        """
+        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame."""
         width, height = self.size
         focal = width / 2 / self.tangent
         straight = rays[..., :2] / rays[..., 2:]
@@ -91,9 +84,6 @@ def slope_factor(field: float, factor: Factor) -> float:
     Args:
         field: hFOV, radians.
         factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
-
-    Returns:
-        The slope, no unit.
     """
     return math.tan(field / 2) if factor == "tangent" else 2 * field / math.pi
 
@@ -102,7 +92,6 @@ def field_for(tangent: float, factor: Factor) -> float:
     """hFOV, radians, at which a sensor with this factor truly reaches the slope `tangent` at its edge.
 
     Args:
-        tangent: the slope to reach, above 0.
         factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
 
     Returns:
@@ -125,12 +114,6 @@ def inverse_series(coefficients: Coefficients) -> tuple[float, ...]:
 
     With q(s) = s (1 + k1 s^2 + k2 s^4 + k3 s^6), the series r(q) = q (1 + a0 q^2 + ...) solves r(q(s)) = s; Lagrange's
     formula gives a_n = [w^(n+1)] (1 + k1 w + k2 w^2 + k3 w^3)^-(2n+3) / (2n+3).
-
-    Args:
-        coefficients: k1, k2, k3, no unit.
-
-    Returns:
-        Nine coefficients, no unit.
     """
     terms = 9
     base = np.zeros(terms + 1)
@@ -147,14 +130,7 @@ def inverse_series(coefficients: Coefficients) -> tuple[float, ...]:
 
 
 def fit_coefficients(lens: Lens) -> Coefficients:
-    """k1, k2, k3 for which Chrono's series comes nearest to a radial lens, by least squares over its picture.
-
-    Args:
-        lens: a radial lens.
-
-    Returns:
-        K1, k2, k3, no unit.
-    """
+    """k1, k2, k3 for which Chrono's series comes nearest to a radial lens, by least squares over its picture."""
     from scipy.optimize import least_squares
 
     width, height = lens.size
@@ -184,14 +160,6 @@ def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -
     """Slopes (x, y) (..., 2), down positive, that Chrono's sensor looks along at pixel coordinates (..., 2).
 
     A pixel's centre is at a whole number, (0, 0) the upper left one, as in `simjudge.sensors.camera.lens`.
-
-    Args:
-        asked: size, field and coefficients that the sensor has.
-        pixels: (..., 2), x and y.
-        factor: "tangent" or "linear".
-
-    Returns:
-        Float64 (..., 2).
     """
     width, height = asked.size
     uv = (np.asarray(pixels, np.float64) + 0.5) * 2 / np.array([width, height]) - 1
@@ -213,7 +181,6 @@ def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatAr
     Args:
         uv: -1 to 1 across the image, any shape.
         field: hFOV, radians.
-        factor: "tangent" or "linear".
 
     Returns:
         Float64 of uv's shape.
@@ -228,8 +195,6 @@ def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> Sensor
     """What to ask of a sensor for this lens; None where Chrono has no such lens.
 
     Args:
-        lens: that the image is to have.
-        factor: "tangent" or "linear".
         oversample: pixels of the sensor for each side of ours.
 
     Returns:
@@ -254,15 +219,7 @@ def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> Sensor
 
 
 def direct_error(lens: Lens, factor: Factor) -> float:
-    """Pixels by which Chrono's own rays miss this lens's, at most; infinite where Chrono has no such lens.
-
-    Args:
-        lens: that the image is to have.
-        factor: "tangent" or "linear".
-
-    Returns:
-        Pixels.
-    """
+    """Pixels by which Chrono's own rays miss this lens's, at most; infinite where Chrono has no such lens."""
     asked = direct_request(lens, factor)
     if asked is None:
         return math.inf
@@ -279,11 +236,7 @@ def lookup_for(lens: Lens, oversample: int) -> Lookup:
     """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest.
 
     Args:
-        lens: that the image is to have.
         oversample: pixels of the larger image for each of ours where ours are finest.
-
-    Returns:
-        Its field and size.
 
     Raises:
         SimjudgeError: the lens sees too far aside, or the picture would be too large.

@@ -50,11 +50,7 @@ def load_modules() -> Modules:
 
 
 def vehicle_data(modules: Modules) -> Path:
-    """The folder of Chrono's own vehicle data, as its Python package says it.
-
-    Args:
-        modules: PyChrono's, with vehicles.
-    """
+    """The folder of Chrono's own vehicle data, as its Python package says it."""
     vehicles = modules.vehicle
     told = vehicles.GetVehicleDataPath if hasattr(vehicles, "GetVehicleDataPath") else vehicles.GetDataPath
     return Path(told())
@@ -64,24 +60,13 @@ def find_textures(core: Any, vehicle_folder: Path) -> None:
     """Tell Chrono where its textures are, where it does not know: a tyre that is shown ends without them.
 
     The package says it only in builds with FEA: its __init__.py imports `fea` before, in the same `try`.
-
-    Args:
-        core: PyChrono's core module.
-        vehicle_folder: of vehicle data; textures lie beside it.
     """
     if not (Path(core.GetChronoDataPath()) / _TEXTURES).is_dir() and (vehicle_folder.parent / _TEXTURES).is_dir():
         core.SetChronoDataPath(f"{vehicle_folder.parent}/")
 
 
 def package_version(prefix: Path = Path(sys.prefix)) -> str:
-    """The version that conda or pip recorded; Chrono's own CHRONO_VERSION is a macro that SWIG does not wrap.
-
-    Args:
-        prefix: of the Python installation.
-
-    Returns:
-        The version, or `UNKNOWN`.
-    """
+    """The version that conda or pip recorded; Chrono's own CHRONO_VERSION is a macro that SWIG does not wrap."""
     records = sorted((prefix / "conda-meta").glob("pychrono-*.json"))
     for record in records:
         try:
@@ -97,11 +82,7 @@ def package_version(prefix: Path = Path(sys.prefix)) -> str:
 
 
 def missing_modules(names: Sequence[str] = ("core", "sensor", "vehicle")) -> tuple[str, ...]:
-    """Why modules of PyChrono cannot be imported, one line each: the true error, such as a library that is missing.
-
-    Args:
-        names: modules of the package pychrono.
-    """
+    """Why modules of PyChrono cannot be imported, one line each: the true error, such as a library that is missing."""
     lines = []
     for name in names:
         try:

@@ -85,9 +85,6 @@ class CarSensors:
 
         Args:
             seconds: simulated time to step, a positive multiple of a physics step.
-
-        Returns:
-            The readings, in order of time.
         """
         self._engine.step(seconds)
         return self.taken()

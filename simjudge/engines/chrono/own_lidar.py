@@ -52,15 +52,7 @@ _RESOLUTION = next(field.default for field in fields(Lidar) if field.name == "re
 
 
 def check_own_lidar(where: str, lidar: Lidar) -> None:
-    """Make sure that Chrono's lidar can have these beams: a grid, cast at once, counter-clockwise.
-
-    Args:
-        where: whose lidar it is, for messages.
-        lidar: its beams.
-
-    Raises:
-        UsageError: it has others.
-    """
+    """Make sure that Chrono's lidar can have these beams: a grid, cast at once, counter-clockwise."""
     steps = np.diff(lidar.elevation)
     wrong = {
         "rings at equal steps": len(steps) > 0 and not np.allclose(steps, steps[0], atol=1e-6),
@@ -74,16 +66,7 @@ def check_own_lidar(where: str, lidar: Lidar) -> None:
 
 
 def check_own_returns(where: str, lidar: Lidar, sensors: Any) -> None:
-    """Make sure that Chrono's lidar can find these returns.
-
-    Args:
-        where: whose lidar it is, for messages.
-        lidar: its samples and returns count.
-        sensors: PyChrono's sensor module.
-
-    Raises:
-        UsageError: it cannot.
-    """
+    """Make sure that Chrono's lidar can find these returns."""
     if lidar.samples == 1:
         return
     wrong = {f"one resolution, {KERNEL:g} m: leave resolution out": lidar.resolution != _RESOLUTION}
@@ -96,15 +79,7 @@ def check_own_returns(where: str, lidar: Lidar, sensors: Any) -> None:
 
 
 def check_single_rays(where: str, lidar: Lidar) -> None:
-    """Make sure that a lidar asks for one ray a beam, and its one return.
-
-    Args:
-        where: whose lidar it is, for messages.
-        lidar: its samples and returns count.
-
-    Raises:
-        UsageError: it asks for more.
-    """
+    """Make sure that a lidar asks for one ray a beam, and its one return."""
     _refuse(where, {"samples: 1 and returns: strongest": lidar.samples > 1 or lidar.returns != "strongest"})
 
 
@@ -115,14 +90,7 @@ def _refuse(where: str, wrong: dict[str, bool]) -> None:
 
 
 def asked_scans(spec: LidarSpec) -> tuple[LidarSpec, ...]:
-    """The lidars of one return each that Chrono is asked for.
-
-    Args:
-        spec: of the lidar.
-
-    Returns:
-        Itself; of `dual` the strongest, the last and the first.
-    """
+    """The lidars of one return each that Chrono is asked for."""
     lidar = spec.model()
     if lidar.samples == 1 or lidar.returns != "dual":
         return (spec,)
@@ -134,7 +102,6 @@ def lidar_arguments(sensors: Any, lidar: Lidar) -> tuple[Any, ...]:
     """What ChLidarSensor's constructor takes after the pose.
 
     Args:
-        sensors: PyChrono's sensor module.
         lidar: with one return; of one ray a beam, whatever its `returns`.
     """
     columns = lidar.columns + 1 if lidar.full_turn else lidar.columns
@@ -150,9 +117,6 @@ def lidar_arguments(sensors: Any, lidar: Lidar) -> tuple[Any, ...]:
 def beam_angles(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
     """Azimuth and elevation of the beams of Chrono's lidar: right to left, lowest ring first.
 
-    Args:
-        lidar: its columns, rings and field of view.
-
     Returns:
         Float64 (rings, columns) each, radians.
     """
@@ -167,7 +131,6 @@ def points(scans: Sequence[Ranges], lidar: Lidar, random: np.random.Generator) -
 
     Args:
         scans: of `asked_scans`: (rings, columns, 2) each, range in metres (0: nothing met) and intensity.
-        lidar: its beams, range, threshold, intensity and noise.
         random: makes the noise. As many numbers are drawn whatever was met.
 
     Returns:

@@ -18,13 +18,6 @@ _FULL = 255.0
 def noise_filter(sensors: Any, noise: ChronoNoise) -> Any:
     """The filter, to be pushed before what reads the picture.
 
-    Args:
-        sensors: PyChrono's sensor module.
-        noise: what the camera file asks for, full scale 1.
-
-    Returns:
-        A ChFilterCameraNoise.
-
     Raises:
         SimjudgeError: this Chrono lacks it, or has another thing under its name.
     """

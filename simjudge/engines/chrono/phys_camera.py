@@ -35,9 +35,6 @@ class PhysCamera(ChronoPhysical):
     def sensor_width(self, lens: Lens) -> float:
         """Metres, at which the focal length gives the lens's field.
 
-        Args:
-            lens: that the camera is to have.
-
         Returns:
             The width, metres.
 
@@ -53,9 +50,6 @@ class PhysCamera(ChronoPhysical):
     def coefficients(self, lens: Lens) -> Coefficients | None:
         """For SetRadialLensParameters; None: a pinhole.
 
-        Args:
-            lens: that the camera is to have.
-
         Returns:
             Chrono's three coefficients, or None.
         """
@@ -70,19 +64,7 @@ def make_phys_camera(sensors: Any, core: Any, settings: PhysCamera, lens: Lens, 
     """The sensor at its parent's frame, n x n rays a pixel, its gains and noise as Chrono sets them by default.
 
     Args:
-        sensors: PyChrono's sensor module.
-        core: PyChrono's core module.
-        settings: aperture, exposure and the rest, SI units.
-        lens: the field and distortion to have.
         side: n of n x n rays a pixel.
-        parent: ChBody that carries the camera.
-
-    Returns:
-        A ChPhysCameraSensor.
-
-    Raises:
-        UsageError: see `PhysCamera.sensor_width`.
-        SimjudgeError: this Chrono has none.
     """
     if not hasattr(sensors, "ChPhysCameraSensor"):
         raise SimjudgeError("this PyChrono has no ChPhysCameraSensor: it came with release 10.0.0")
@@ -102,13 +84,7 @@ def make_deep_camera(sensors: Any, core: Any, asked: SensorRequest, parent: Any)
     """The sensor with all its stages off: linear light in 16 bits, 65535 for a radiance of 1, one ray a pixel.
 
     Args:
-        sensors: PyChrono's sensor module.
-        core: PyChrono's core module.
         asked: size, field in radians and coefficients to ask for.
-        parent: ChBody that carries the camera.
-
-    Returns:
-        A ChPhysCameraSensor.
     """
     camera = _made(sensors, core, parent, asked.size, 1, (False,) * 5, asked.coefficients)
     camera.SetCtrlParameters(1.6, 0.01, 100.0, _WIDTH / 2 / math.tan(asked.field / 2), 3.0)
@@ -137,9 +113,6 @@ def _made(
 
 def saved_values(path: Path) -> npt.NDArray[np.uint16]:
     """The 16-bit picture (H, W, 4), upright, that ChFilterSave wrote; 65535 is Chrono's 1.
-
-    Args:
-        path: of the .bin file.
 
     Returns:
         Uint16 (H, W, 4), red first.

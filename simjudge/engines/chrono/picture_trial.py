@@ -21,9 +21,6 @@ _SECONDS = 120.0
 def picture_problem(seconds: float = _SECONDS) -> str:
     """Why there are no pictures.
 
-    Args:
-        seconds: after which there is no answer.
-
     Returns:
         One line, empty where there are pictures.
     """

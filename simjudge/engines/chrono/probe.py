@@ -69,9 +69,6 @@ def plate(tangent: float = math.tan(ANGLE), distance: float = DISTANCE) -> Mesh:
     Args:
         tangent: of the angle from the camera's axis to the plate's edge.
         distance: of the plate ahead, metres.
-
-    Returns:
-        The plate, two triangles.
     """
     near, far, top = -distance * tangent, -distance * 40, distance
     vertices = np.array([[distance, near, 0], [distance, far, 0], [distance, far, top], [distance, near, top]])
@@ -83,13 +80,8 @@ def expected_edge(asked: SensorRequest, factor: Factor, *, lens: bool, tangent: 
     """Box coordinate (pixel i covers [i, i + 1)) of the plate's edge in a row of the upper half, by formula.
 
     Args:
-        asked: what the sensor was asked for.
         factor: which formula of the field the sensor is taken to follow.
-        lens: whether the sensor is taken to apply the radial lens.
         tangent: of the angle from the camera's axis to the plate's edge.
-
-    Returns:
-        Pixels.
     """
     width, height = asked.size
     columns = np.linspace(-0.5, width - 0.5, 20 * width + 1)
@@ -104,10 +96,6 @@ def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
 
     Args:
         hit: bool (H, W), True where the plate is seen.
-        what: the sensor's name, for the message.
-
-    Returns:
-        Pixels.
 
     Raises:
         SimjudgeError: the plate is not where it can be: rows or columns are the wrong way round, or nothing is seen.
@@ -127,10 +115,6 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeRes
 
     Args:
         edges: measured edge in pixels, by sensor and whether the lens was radial.
-        release: which Chrono.
-
-    Returns:
-        The formula of each sensor, and which take radial lenses.
 
     Raises:
         SimjudgeError: a sensor follows none: its pictures cannot be trusted.
@@ -161,13 +145,6 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeRes
 @cache
 def probe(modules: Modules, release: Release) -> ProbeResult:
     """Render the plate through every sensor, once in a process.
-
-    Args:
-        modules: PyChrono's.
-        release: which Chrono.
-
-    Returns:
-        What its sensors truly do.
 
     Raises:
         SimjudgeError: a sensor follows no known formula: its images cannot be trusted.

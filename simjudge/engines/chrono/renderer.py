@@ -21,14 +21,7 @@ _FALLBACK = re.compile(r"using CPU fallback: (.+)")
 
 
 def vulkan_renderer(seconds: float = _SECONDS) -> str:
-    """What a Vulkan build of PyChrono renders on, asked of it in a process of its own.
-
-    Args:
-        seconds: after which there is no answer.
-
-    Returns:
-        One line.
-    """
+    """What a Vulkan build of PyChrono renders on, asked of it in a process of its own."""
     command = [sys.executable, "-m", "simjudge.engines.chrono.renderer"]
     try:
         done = subprocess.run(
@@ -44,11 +37,7 @@ def read_answer(printed: str, code: int) -> str:
     """What a manager's words and the end of its process say.
 
     Args:
-        printed: by Chrono, and Python's own last line where it failed.
         code: of the process; minus the number of the signal that ended it.
-
-    Returns:
-        One line.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     if code:

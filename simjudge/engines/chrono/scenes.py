@@ -133,13 +133,6 @@ class ScenePlan:
 def plan_scene(scene: Scene, age: Age) -> ScenePlan:
     """What Chrono of an age is told of a scene.
 
-    Args:
-        scene: what stands where.
-        age: which generation of Chrono.
-
-    Returns:
-        ChronoBodies and lights as Chrono takes them.
-
     Raises:
         SimjudgeError: a class or instance does not fit into Chrono's 16 bits, something follows a path, or the scene
             has looks that Chrono has not.
@@ -185,9 +178,6 @@ def plan_sun(sun: Sun) -> PlannedSun:
 
     Args:
         sun: its direction and irradiance.
-
-    Returns:
-        Chrono's colour and angles.
     """
     x, y, z = sun.direction
     return PlannedSun(_times(sun.irradiance, 1 / math.pi), math.asin(min(z, 1.0)), math.atan2(y, x))
@@ -210,9 +200,6 @@ def mean_radiance(image: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
 
 def plan_body(thing: Thing) -> PlannedBody:
     """One thing.
-
-    Args:
-        thing: of the scene.
 
     Returns:
         Its pose, mesh, material, mass (kg), centre of mass (m) and inertia (kg m^2).
@@ -241,15 +228,6 @@ def plan_body(thing: Thing) -> PlannedBody:
 def plan_material(surface: Surface, class_id: int, instance: int, name: str) -> PlannedMaterial:
     """A surface with its labels.
 
-    Args:
-        surface: of the thing.
-        class_id: 0 to 65535.
-        instance: 0 to 65535.
-        name: of the thing, for the message.
-
-    Returns:
-        The material.
-
     Raises:
         SimjudgeError: the class or the instance does not fit into 16 bits.
     """
@@ -271,10 +249,6 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
 
     Args:
         light: position in metres, intensity, range in metres.
-        age: which generation of Chrono.
-
-    Returns:
-        Chrono's colour, range and kind of fall-off.
     """
     if age == "9":
         reach, at = light.range, min(2.0, light.range / 2)
@@ -286,10 +260,6 @@ def plan_light(light: PointLight, age: Age) -> PlannedLight:
 
 def dim_lights(plan: ScenePlan, part: float) -> ScenePlan:
     """The same scene in a part of its light, everything of it.
-
-    Args:
-        plan: the scene.
-        part: of the light, above 0, at most 1.
 
     Returns:
         The scene with every light, the ambient and the background scaled.
@@ -313,7 +283,6 @@ def solid_inertia(
 
     Args:
         collider: the solid; sizes in metres.
-        mesh: its vertices, for a hull.
         mass: kg.
 
     Returns:
@@ -366,14 +335,7 @@ def _hull_inertia(mesh: Mesh, mass: float) -> tuple[tuple[float, float, float], 
 
 
 def wavefront(mesh: Mesh) -> str:
-    """A mesh as Wavefront OBJ text, with texture coordinates and normals: the one way in that all releases share.
-
-    Args:
-        mesh: triangles with texture coordinates and normals.
-
-    Returns:
-        The text of an OBJ file.
-    """
+    """A mesh as Wavefront OBJ text, with texture coordinates and normals: the one way in that all releases share."""
     rows = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.vertices.tolist()]
     rows += [f"vt {u:.9g} {v:.9g}" for u, v in mesh.uv.tolist()]
     rows += [f"vn {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.normals.tolist()]

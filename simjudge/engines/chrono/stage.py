@@ -51,11 +51,7 @@ class ChronoScene(ChronoViews):
         """Put a body somewhere.
 
         Args:
-            name: of the body.
             pose: of the thing's frame in the world, metres.
-
-        Raises:
-            UsageError: there is no such body.
         """
         body = self._bodies.get(name)
         if body is None:

@@ -95,8 +95,6 @@ def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Sta
     """Let a car settle on the ground, then steer it to the full.
 
     Args:
-        modules: PyChrono's.
-        maker: of the car.
         step: seconds of one step of Chrono's.
 
     Returns:
@@ -150,9 +148,5 @@ def steering_input(angle: float, stance: Stance) -> float:
 
     Args:
         angle: of the bicycle's front wheel, radians, left positive.
-        stance: as `measure_stance` found it.
-
-    Returns:
-        -1 to 1.
     """
     return stance.sign * max(-1.0, min(1.0, angle / stance.angle))

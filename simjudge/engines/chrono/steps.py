@@ -11,17 +11,7 @@ STEP = 1e-3
 
 
 def whole_steps(seconds: float) -> int:
-    """How many steps of physics that is.
-
-    Args:
-        seconds: simulated time.
-
-    Returns:
-        The number of steps, 1 or more.
-
-    Raises:
-        UsageError: no positive multiple of STEP.
-    """
+    """How many steps of physics that is."""
     steps = round(seconds / STEP) if math.isfinite(seconds) else 0
     if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
         raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")

@@ -81,11 +81,7 @@ class TyreGround:
         """Height of the ground, as tyres are told it.
 
         Args:
-            modules: PyChrono.
             x, y: metres, world.
             above: height from which the ray goes down, metres.
-
-        Returns:
-            Metres.
         """
         return float(self.terrain.GetHeight(modules.core.ChVector3d(x, y, above)))

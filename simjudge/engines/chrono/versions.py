@@ -91,16 +91,8 @@ def identify_release(core: Any, sensor: Any, vehicle: Any, version: str) -> Rele
     """Which Chrono these modules are.
 
     Args:
-        core: PyChrono's core module.
         sensor: PyChrono's sensor module, or None.
         vehicle: PyChrono's vehicle module, or None.
-        version: as `package_version` has it.
-
-    Returns:
-        What this build has.
-
-    Raises:
-        SimjudgeError: it is older than 9.0.
     """
     if not hasattr(core, "ChVector3d"):
         raise SimjudgeError(f"PyChrono {version}: 9.0 or newer is needed (ChVector3d is missing)")
@@ -133,7 +125,6 @@ def camera_arguments(release: Release, given: dict[str, Any]) -> tuple[Any, ...]
     """Positional arguments of ChCameraSensor's constructor, in this release's order.
 
     Args:
-        release: which Chrono.
         given: "parent" to "lens", "gamma", and the legacy "integrator"; what moved is off.
     """
     off = {"use_gi": False, "use_diffuse_reflect": False, "use_denoiser": False, "use_fog": False}

@@ -119,10 +119,6 @@ class ChronoViews:
     def colours(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint8]:
         """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light.
 
-        Args:
-            asked: size, field and lens to ask for.
-            light: part of the scene's light, above 0, at most 1.
-
         Returns:
             Uint8 (H, W, 3), red first.
         """
@@ -131,10 +127,6 @@ class ChronoViews:
 
     def deep(self, asked: SensorRequest, light: float = 1.0) -> npt.NDArray[np.uint16]:
         """Linear colours (H, W, 3), upright, in a part of the scene's light, 16 bits: the physical camera's, bare.
-
-        Args:
-            asked: size, field and lens to ask for.
-            light: part of the scene's light, above 0, at most 1.
 
         Returns:
             Uint16 (H, W, 3), linear; 65535 is a radiance of 1.
@@ -148,9 +140,6 @@ class ChronoViews:
     def labels(self, asked: SensorRequest) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
         """Classes and instances (H, W), upright.
 
-        Args:
-            asked: size, field and lens to ask for.
-
         Returns:
             Uint16 (H, W) each.
         """
@@ -162,9 +151,6 @@ class ChronoViews:
     def distances(self, asked: SensorRequest) -> npt.NDArray[np.float32]:
         """Distances along the rays (H, W), upright; FARTHEST where nothing is hit.
 
-        Args:
-            asked: size, field and lens to ask for.
-
         Returns:
             Float32 (H, W), metres.
         """
@@ -173,9 +159,6 @@ class ChronoViews:
 
     def scan(self, spec: LidarSpec) -> npt.NDArray[np.float32]:
         """Ranges and intensities (rings, beams, 2) of a lidar at the camera's place; range 0 where nothing is met.
-
-        Args:
-            spec: of a lidar with one return a beam.
 
         Returns:
             Float32 (rings, beams, 2): range in metres and intensity.
@@ -187,10 +170,6 @@ class ChronoViews:
     def noisy(self, what: Noisy, light: float) -> npt.NDArray[np.uint8]:
         """Gamma-encoded colours (H, W, 3), upright, in a part of the scene's light, with Chrono's own noise.
 
-        Args:
-            what: size, field and lens to ask for, with Chrono's noise.
-            light: part of the scene's light.
-
         Returns:
             Uint8 (H, W, 3), red first.
         """
@@ -199,9 +178,6 @@ class ChronoViews:
 
     def values(self, what: Physical) -> npt.NDArray[np.uint16]:
         """A picture (H, W, 4), upright, of Chrono's own physical camera, 16 bits, linear unless its stages bend it.
-
-        Args:
-            what: the physical camera to ask for.
 
         Returns:
             Uint16 (H, W, 4), red first; 65535 is Chrono's 1.
@@ -319,9 +295,6 @@ class ChronoViews:
 
 def check_cameras(release: Release) -> None:
     """Make sure that there are cameras.
-
-    Args:
-        release: which Chrono.
 
     Raises:
         SimjudgeError: they are not exposed to Python.

@@ -22,9 +22,6 @@ SPINDLES = ((0, LEFT), (0, RIGHT), (1, LEFT), (1, RIGHT))
 def wheel_angles(wheeled: Any) -> tuple[float, float]:
     """Of the front wheels, left and right, radians, left positive, from where their axles point in the chassis.
 
-    Args:
-        wheeled: a ChWheeledVehicle.
-
     Returns:
         Left and right, radians.
     """
@@ -43,9 +40,6 @@ def wheel_spins(wheeled: Any) -> FloatArray:
 
     From the spindles' own turning: GetSpindleOmega is that of a shaft whose axis points to the right, and negative
     when the car goes ahead.
-
-    Args:
-        wheeled: a ChWheeledVehicle.
 
     Returns:
         Float64 (4,), rad/s.
@@ -66,9 +60,6 @@ def bicycle_angle(left: float, right: float) -> float:
     Args:
         left: angle of the left front wheel, radians.
         right: angle of the right front wheel, radians.
-
-    Returns:
-        Radians, left positive.
     """
     a, b = math.tan(left), math.tan(right)
     return math.atan(2 * a * b / (a + b) if a * b > 0 else (a + b) / 2)

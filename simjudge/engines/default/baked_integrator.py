@@ -48,11 +48,7 @@ class BakedIntegrator(Integrator):
         return self._surroundings.sun
 
     def set_samples(self, samples: LightSamples) -> None:
-        """Set what is known of the light, now that things stand as they do.
-
-        Args:
-            samples: found with all that stands.
-        """
+        """Set what is known of the light, now that things stand as they do."""
         self._known = samples is not NO_SAMPLES
         self._faces, self._seen_lamps, self._light_at = (
             self._t.table(each) for each in (samples.faces, samples.seen, samples.light)

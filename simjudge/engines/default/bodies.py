@@ -96,9 +96,6 @@ class Bodies:
     def step(self, seconds: float) -> None:
         """Let physics run.
 
-        Args:
-            seconds: simulated time, a positive multiple of `STEP`.
-
         Raises:
             UsageError: the time is no positive multiple of `STEP`.
             SimjudgeError: physics came apart.
@@ -123,11 +120,7 @@ class Bodies:
         """Put a free thing, or the car, somewhere, at rest.
 
         Args:
-            name: of a free thing, or `VEHICLE`.
             pose: in the world, metres; of base_link for the car.
-
-        Raises:
-            UsageError: nothing free has that name.
         """
         if name == VEHICLE and self._car:
             self._car.set_pose(pose)
@@ -154,14 +147,7 @@ class Bodies:
         return self._scene.scripted_poses(self.time) | self._poses
 
     def drive(self, command: Command) -> None:
-        """What the driver does from now on.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-
-        Raises:
-            UsageError: there is no car.
-        """
+        """What the driver does from now on."""
         self._with_car().drive(command)
 
     def vehicle_state(self) -> VehicleState:

@@ -24,10 +24,6 @@ class Bumps:
         """Normals as the maps bend them: n = x T + y B + z N, T along u at right angles to N, B along v.
 
         Args:
-            normal: vector, unit, world, outward.
-            hit: what rays hit.
-            u, v: texture coordinates there.
-            texels: width of the rays there, in texture coordinates.
             rotated: from a vector in the things' frames to one in the world.
 
         Returns:

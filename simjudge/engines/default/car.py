@@ -43,9 +43,6 @@ def add_car(spec: mujoco.MjSpec, car: Vehicle, start: Pose, gravity: float) -> N
     """Add a car to a model.
 
     Args:
-        spec: of the model.
-        car: its figures.
-        start: of base_link.
         gravity: m/s^2; the springs carry the body's weight at rest, with base_link on the ground.
     """
     x, y, z, w = start.orientation
@@ -133,11 +130,7 @@ def load_at_rest(car: Vehicle, name: str, gravity: float) -> float:
 
     Args:
         car: masses (kg), centre of mass and sizes (m).
-        name: of the wheel, "front_left" and so on.
         gravity: m/s^2, above 0.
-
-    Returns:
-        The load, N.
     """
     ahead, aside = car.centre_of_mass[0] / car.wheelbase, car.centre_of_mass[1] / car.track
     share = (ahead if name.startswith("front") else 1 - ahead) * (0.5 + (aside if name.endswith("left") else -aside))
@@ -187,11 +180,7 @@ class Car:
         self.drive(Command())
 
     def drive(self, command: Command) -> None:
-        """Take over what the driver does.
-
-        Args:
-            command: steering, throttle and braking, held until the next command.
-        """
+        """Take over what the driver does."""
         self._target = command.steering * self.vehicle.steering_limit
         self._data.ctrl[self._motor] = command.throttle
         self._model.dof_frictionloss[self._spin] = self._rolling + command.braking * self.vehicle.brake_torque

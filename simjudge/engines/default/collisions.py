@@ -31,12 +31,5 @@ CAR = (0.3, 0.002, 0.0005)
 
 
 def collision_bits(kind: int) -> dict[str, int]:
-    """What a geom of a kind collides with, as MuJoCo's attributes.
-
-    Args:
-        kind: of geom, a bit.
-
-    Returns:
-        Contype and conaffinity.
-    """
+    """What a geom of a kind collides with, as MuJoCo's attributes."""
     return {"contype": kind, "conaffinity": _OTHERS[kind]}

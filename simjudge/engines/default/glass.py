@@ -55,13 +55,7 @@ class Glass:
     """The clear things of a scene."""
 
     def __init__(self, tracer: Tracer, rows: Floats, normals: Callable[[Hit], tuple[Any, Any]]) -> None:
-        """Bring them to where the tracer computes.
-
-        Args:
-            tracer: computes.
-            rows: of `Packed.glass`.
-            normals: smooth and facet normals of hits, outward, in the world.
-        """
+        """Bring them to where the tracer computes."""
         self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
 
     def follow(
@@ -70,14 +64,7 @@ class Glass:
         """Rays through all the glass that they meet.
 
         Args:
-            hit: what they hit first.
             start: vector, world, metres.
-            direction: vector, unit, world.
-            depth: surfaces that they pass at most.
-            labels: stop at glass that has a class.
-
-        Returns:
-            Where they end.
         """
         t, xp = self._t, self._t.xp
         travelled = 0 * direction[0]
@@ -114,10 +101,6 @@ class Glass:
         """What a surface does: Snell's law, and Fresnel's equations for light that is not polarized.
 
         Args:
-            direction: vector, unit, of the rays.
-            normal: vector, unit, on their side.
-            index: number, of the glass.
-            entering: mask: from air into glass.
             thin: mask: a pane without thickness, that does not bend rays and mirrors with both its surfaces.
 
         Returns:

@@ -57,13 +57,6 @@ def grain(pixels: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.float32]:
 
 
 def grain_shift(camera: Pose) -> tuple[float, float]:
-    """Two numbers in 0..1 that differ from one pose of the camera to the next: the grain does not stick to the lens.
-
-    Args:
-        camera: pose of the optical frame in the world.
-
-    Returns:
-        Two numbers, 0 to below 1.
-    """
+    """Two numbers in 0..1 that differ from one pose of the camera to the next: the grain does not stick to the lens."""
     hashed = zlib.crc32(struct.pack("<7d", *camera.position, *camera.orientation))
     return (hashed & 0xFFFF) / 0x10000, (hashed >> 16) / 0x10000

@@ -27,9 +27,6 @@ GroundTable = tuple[FloatArray, FloatArray]
 def pack_grounds(things: Sequence[Thing]) -> GroundTable:
     """The grounds among some things as two arrays.
 
-    Args:
-        things: of a scene; grounds stand upright.
-
     Returns:
         Float64 (N, 12), and the heights of all grounds, one after the other.
     """

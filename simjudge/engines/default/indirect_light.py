@@ -31,14 +31,7 @@ class IndirectLight:
     """Paths through a scene."""
 
     def __init__(self, tracer: Tracer, bounces: int, surroundings: Surroundings, throw: Throw) -> None:
-        """Prepare nothing.
-
-        Args:
-            tracer: follows the rays.
-            bounces: surfaces on each path, 1 or more.
-            surroundings: what is seen behind everything.
-            throw: see `Throw`.
-        """
+        """Prepare nothing."""
         self._t, self._bounces, self._around, self._throw = tracer, bounces, surroundings, throw
 
     def light(self, off: Any, normal: Any, valid: Any, footprint: Any, grain: tuple[Any, Any]) -> Any:
@@ -46,13 +39,7 @@ class IndirectLight:
 
         Args:
             off: vector, world, metres: points off the surface.
-            normal: vector, unit, world.
-            valid: mask: rays that hit something.
             footprint: number, metres: width of the ray there.
-            grain: two numbers in 0..1 for each ray.
-
-        Returns:
-            Radiance, a vector.
         """
         t, xp = self._t, self._t.xp
         total, weight = 0.0 * normal, 1.0

@@ -81,11 +81,7 @@ class Integrator:
         self._rotations = self._t.table(rows)
 
     def set_open_cells(self, cells: OpenCells) -> None:
-        """Set where lamps are surely in sight, now that things stand as they do.
-
-        Args:
-            cells: judged with all that stands.
-        """
+        """Set where lamps are surely in sight, now that things stand as they do."""
         t = self._t
         self._cells, self._cell_planes = t.table(cells.lamps), t.table(cells.planes)
         self._cell_grid = t.same([*cells.low, 1 / cells.edge]), t.same(cells.shape)
@@ -111,7 +107,6 @@ class Integrator:
 
         Args:
             rays: starts and directions in the camera's frame.
-            view: pose of the camera.
 
         Returns:
             Thing (N,) and depth (N,), metres.
@@ -129,10 +124,6 @@ class Integrator:
 
     def things_and_distance(self, rays: Rays, view: View) -> tuple[Any, Any]:
         """Thing (-1: nothing is hit) and distance (inf) of rays, on the host.
-
-        Args:
-            rays: starts and directions.
-            view: pose of the camera.
 
         Returns:
             Thing (N,) and distance along the ray (N,), metres.
@@ -162,7 +153,6 @@ class Integrator:
 
         Args:
             rays: starts and directions in the camera's frame.
-            view: pose of the camera, and the grain's turn.
 
         Returns:
             Float32 (N, 3), linear RGB; thing (N,) and depth (N,), metres.
@@ -180,7 +170,6 @@ class Integrator:
 
         Args:
             rays: starts and directions in the camera's frame.
-            view: pose of the camera, and the grain's turn.
             block: rays a pixel.
 
         Returns:

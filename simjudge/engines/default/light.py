@@ -52,11 +52,7 @@ class Light:
     _integrator_kind = Integrator
 
     def __init__(self, scene: Scene, extra_things: Sequence[Thing] = ()) -> None:
-        """Prepare a scene, with extra things in it (the car's parts).
-
-        Raises:
-            SimjudgeError: Mitsuba is not installed.
-        """
+        """Prepare a scene, with extra things in it (the car's parts)."""
         things = (*scene.things, *extra_things)
         self.names = tuple(thing.name for thing in things)
         self._known = frozenset(self.names)
@@ -93,11 +89,6 @@ class Light:
     ) -> npt.NDArray[np.float32]:
         """Linear RGB radiance (H, W, 3), averaged over the instants; see `simjudge.engines.contract.Engine`.
 
-        Args:
-            lens: of the camera; it sets the image's size.
-            scene_states: the instants of the exposure, one or more.
-            rays_per_pixel: a square number.
-
         Returns:
             Float32 (H, W, 3).
 
@@ -122,10 +113,6 @@ class Light:
 
     def labels(self, lens: Lens, scene_state: SceneState) -> Labels:
         """Classes, instances and depth through the pixels' centres; see `simjudge.engines.contract.Engine`.
-
-        Args:
-            lens: of the camera; it sets the images' size.
-            scene_state: where the camera and the bodies are.
 
         Returns:
             Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres.
@@ -170,10 +157,6 @@ class Light:
         Args:
             origins: (N, 3), world, metres.
             directions: (N, 3), unit, world.
-            bodies: poses of the free things.
-
-        Returns:
-            Distance, thing and normal of each ray.
 
         Raises:
             UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.

@@ -76,13 +76,7 @@ NO_SAMPLES = LightSamples(np.zeros((1, FACE), np.int32), np.zeros((1, 1), np.int
 
 
 def lay_samples(things: Sequence[Thing], poses: Sequence[Pose], stands: Sequence[bool]) -> SampleGrid:
-    """Lay a grid on every face of what stands.
-
-    Args:
-        things: all things, in the order of the tracer's.
-        poses: of each in the world.
-        stands: whether each stands and is opaque; others get no samples.
-    """
+    """Lay a grid on every face of what stands."""
     spacing = SPACING
     steps = [_steps(thing, spacing) for thing in things]
     count = sum(_count(each) for each, still in zip(steps, stands, strict=True) if still)
@@ -153,8 +147,6 @@ def find_light(tracer: Tracer, grid: SampleGrid, lamps: Floats, sun: SunLight | 
     """Find which lamps each sample sees, and the light that falls on it.
 
     Args:
-        tracer: has the things where they stand.
-        grid: the samples.
         lamps: (L, 8), as of `Packed.lamps`.
         sun: of the scene; None for none.
     """

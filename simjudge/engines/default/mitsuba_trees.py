@@ -87,12 +87,7 @@ class RayTree(Protocol):
 
 
 def make_tree(parts: Sequence[Part], *, moving: bool = False) -> RayTree:
-    """The tree for some things.
-
-    Args:
-        parts: the things.
-        moving: they move all the time.
-    """
+    """The tree for some things."""
     return RigidTree(parts) if moving and 0 < len(parts) <= _MOST else RebuiltTree(parts)
 
 

@@ -29,12 +29,8 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
     """The model of a scene at its start.
 
     Args:
-        scene: what stands where.
         vehicle: the car; None: no car.
         start: pose of base_link in the world, metres.
-
-    Returns:
-        MuJoCo's compiled model.
 
     Raises:
         SimjudgeError: a thing cannot be a body; the message names it.
@@ -146,9 +142,6 @@ def wxyz(pose: Pose) -> list[float]:
 
     Args:
         pose: orientation as x, y, z, w (ROS).
-
-    Returns:
-        W, x, y, z.
     """
     x, y, z, w = pose.orientation
     return [w, x, y, z]

@@ -109,10 +109,6 @@ def pack(scene: Scene, things: Sequence[Thing]) -> Packed:
 
     Args:
         scene: its lamps, ambient light and background.
-        things: what rays can hit.
-
-    Returns:
-        The arrays.
     """
     faces = [len(thing.mesh.faces) for thing in things]
     surfaces, rows, gloss = _surfaces(things)
@@ -147,9 +143,6 @@ def alpha_of(roughness: float) -> float:
 
     Args:
         roughness: 0 to 1, as the metallic-roughness convention has it.
-
-    Returns:
-        Roughness squared, `SMOOTHEST` at least.
     """
     return max(roughness * roughness, SMOOTHEST)
 
@@ -158,7 +151,6 @@ def world_vertices(thing: Thing, pose: Pose) -> Floats:
     """A thing's vertices (V, 3) in the world.
 
     Args:
-        thing: with vertices in its own frame.
         pose: of that frame in the world, metres.
 
     Returns:

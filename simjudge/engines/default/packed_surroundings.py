@@ -52,14 +52,7 @@ class PackedSurroundings(ShortRepr):
 
 
 def pack_surroundings(scene: Scene) -> PackedSurroundings:
-    """The flat arrays of a scene's surroundings.
-
-    Args:
-        scene: with its sky, sun, fog and ambient light.
-
-    Returns:
-        The arrays.
-    """
+    """The flat arrays of a scene's surroundings."""
     sky = None
     if scene.sky is not None:
         lookups, levels, texels = pack_textures([scene.sky.image])

@@ -22,14 +22,7 @@ class RestingRays:
     """The first hits of rays among the things that rest."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        """Prepare all things where the scene has them.
-
-        Args:
-            things: all of them; hits name their indices here.
-
-        Raises:
-            SimjudgeError: Mitsuba is not installed.
-        """
+        """Prepare all things where the scene has them."""
         numbers = [index for index, thing in enumerate(things) if len(thing.mesh.faces)]
         self._things = [things[index] for index in numbers]
         self._row = {number: row for row, number in enumerate(numbers)}
@@ -52,7 +45,6 @@ class RestingRays:
         """Put things where they rest, or take them away.
 
         Args:
-            numbers: indices of the things.
             poses: of each; None: rays do not meet it from now on.
         """
         moved: dict[int, Floats] = {}
@@ -75,9 +67,6 @@ class RestingRays:
 
         Args:
             origins, directions: (N, 3), world, metres and unit.
-
-        Returns:
-            The hits.
         """
         hits = Hits(np.empty(len(origins)), np.empty(len(origins), np.int64), np.empty((len(origins), 3)))
         if self._tracer is None or not len(origins):

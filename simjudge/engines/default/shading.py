@@ -35,10 +35,6 @@ FULL = 0.9
 def lamp_window(xp: Any, ranges: Any) -> Any:
     """The factor that takes a lamp to nothing at a distance of one range: 1 up to FULL of it, then a smooth step.
 
-    Args:
-        xp: numpy or drjit.
-        ranges: distance over the lamp's range, 0 or more.
-
     Returns:
         0 to 1.
     """
@@ -64,9 +60,6 @@ def gloss(xp: Any, alpha: Any, n_h: Any, n_l: Any, n_v: Any) -> Any:
     """D V = D G2 / (4 n_l n_v) of GGX and Smith, height-correlated, from the cosines of half way, lamp and viewer.
 
     Args:
-        xp: numpy or drjit.
-        alpha: of GGX, above 0.
-        n_h: cosine between the normal and the half vector.
         n_l: cosine between the normal and the direction to the lamp, above 0.
         n_v: cosine between the normal and the direction to the viewer, above 0.
 
@@ -86,14 +79,9 @@ def visible_normal(xp: Any, alpha: Any, n_v: Any, u1: Any, u2: Any) -> tuple[Any
     visible normals", 2018).
 
     Args:
-        xp: numpy or drjit.
-        alpha: of GGX, above 0.
         n_v: cosine between the surface's normal and the direction to the viewer.
         u1: uniform number, 0 to 1.
         u2: uniform number, 0 to 1.
-
-    Returns:
-        Components of a unit vector: along the tangent, across, up.
     """
     x, z = alpha * xp.sqrt(xp.maximum(1 - n_v * n_v, 0.0)), n_v
     length = xp.sqrt(x * x + z * z)
@@ -117,9 +105,6 @@ def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
     of reflectance r at normal incidence reflects r * column 0 + column 1, in all directions together: the mean of
     Schlick's term times G2 / G1 over a fixed lattice of visible normals.
 
-    Args:
-        alpha: of GGX, above 0.
-
     Returns:
         Float32 (TABLE, 2).
     """
@@ -137,9 +122,6 @@ def gloss_table(alpha: float) -> npt.NDArray[np.float32]:
 def left_for_base(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """What a dielectric's gloss lets through to its base, by cosine (TABLE,).
 
-    Args:
-        table: of `gloss_table`.
-
     Returns:
         Float32 (TABLE,), 0 to 1.
     """
@@ -149,9 +131,6 @@ def left_for_base(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 def lost_between_facets(table: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """What a gloss of reflectance 1 does not send out at once, by cosine (TABLE,); never quite nothing.
-
-    Args:
-        table: of `gloss_table`.
 
     Returns:
         Float32 (TABLE,), above 0.
@@ -181,9 +160,6 @@ def hemisphere_mean(values: npt.NDArray[np.float32]) -> float:
 
     Args:
         values: (TABLE,), at the cosines of `gloss_table`.
-
-    Returns:
-        The mean.
     """
     x = np.linspace(0, 1, len(values))
     low, high, a, b = x[:-1], x[1:], values[:-1].astype(np.float64), values[1:].astype(np.float64)

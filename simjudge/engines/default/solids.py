@@ -36,9 +36,6 @@ def whole_hull(mesh: Mesh) -> list[ConvexSolid]:
 
     Args:
         mesh: with vertices (V, 3), metres.
-
-    Returns:
-        One solid, or none.
     """
     return _solid(mesh.vertices)
 
@@ -51,9 +48,6 @@ def horizontal_slices(mesh: Mesh) -> list[ConvexSolid]:
 
     Args:
         mesh: with vertices (V, 3), metres.
-
-    Returns:
-        Convex solids, lowest first.
     """
     levels = np.unique(np.round(mesh.vertices[:, 2] / _GRAIN)) * _GRAIN
     if len(levels) > _MOST_LEVELS:

@@ -55,11 +55,7 @@ class Surroundings:
         """What rays see that hit nothing.
 
         Args:
-            direction: vector, unit, world.
             spread: number, the ray's opening, radians.
-
-        Returns:
-            Radiance, a vector.
         """
         if self._sky is None:
             return self._background
@@ -69,9 +65,6 @@ class Surroundings:
     def ambient(self, normal: Any) -> Any:
         """The mean radiance of all that surrounds a surface, weighted by the cosine, without shadows.
 
-        Args:
-            normal: vector, unit, world.
-
         Returns:
             Radiance, a vector: irradiance / pi.
         """
@@ -80,16 +73,7 @@ class Surroundings:
         return self._ambient + self._light.finest(*self._coordinates(normal))
 
     def mirrored(self, normal: Any, n_v: Any, view: Any) -> Any:
-        """The same about the direction that a surface mirrors, which stands for a wide lobe there.
-
-        Args:
-            normal: vector, unit, world.
-            n_v: number, cosine between normal and view.
-            view: vector, unit, towards the viewer.
-
-        Returns:
-            Radiance, a vector.
-        """
+        """The same about the direction that a surface mirrors, which stands for a wide lobe there."""
         if self._sky is None:
             return self._ambient
         return self.ambient(2 * n_v * normal - view)
@@ -100,12 +84,8 @@ class Surroundings:
         Args:
             light: vector, radiance at the far end of rays.
             start: vector, world, metres, of the near end.
-            direction: vector, unit, world.
             distance: number, metres.
             valid: mask: rays that hit something; the others go on for ever.
-
-        Returns:
-            Radiance, a vector.
         """
         if self._fog is None:
             return light

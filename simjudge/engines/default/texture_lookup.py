@@ -16,7 +16,6 @@ class TextureLookup:
         """Bring them to where the tracer computes.
 
         Args:
-            tracer: computes.
             levels: int32 (M, 4): first texel, width, height, 0.
             texels: float32 (N, 4): red, green, blue, 0.
             around: they are panoramas, which end at their upper and lower edges; otherwise they repeat there too.
@@ -29,9 +28,6 @@ class TextureLookup:
 
         Args:
             lookup: first level, levels (0: no texture), anything, texels per texture coordinate.
-            u, v: texture coordinates, v upwards.
-            texels: width of the ray, in texture coordinates.
-            valid: mask.
 
         Returns:
             Vector, linear RGB.
@@ -48,9 +44,6 @@ class TextureLookup:
 
     def finest(self, u: Any, v: Any) -> Any:
         """The first texture's first level.
-
-        Args:
-            u, v: texture coordinates, v upwards.
 
         Returns:
             Vector, linear RGB.
@@ -78,13 +71,5 @@ class TextureLookup:
 
 
 def fraction(xp: Any, number: Any) -> Any:
-    """What is left of a number above the integer below it.
-
-    Args:
-        xp: numpy or drjit.
-        number: of each ray.
-
-    Returns:
-        0 to below 1.
-    """
+    """What is left of a number above the integer below it."""
     return number - xp.floor(number)

@@ -45,13 +45,7 @@ class TimedLight:
     """A scene that is seen by rays with times of their own."""
 
     def __init__(self, tracer: Tracer, integrator: Integrator, place: Callable[[Poses], None]) -> None:
-        """Take the parts of a scene that can be seen.
-
-        Args:
-            tracer: follows rays.
-            integrator: finds their light.
-            place: puts everything where some bodies' poses have it.
-        """
+        """Take the parts of a scene that can be seen."""
         self._tracer, self._integrator, self._place = tracer, integrator, place
         self._kept: OrderedDict[tuple[Lens, int], _LensRays] = OrderedDict()
 
@@ -59,8 +53,6 @@ class TimedLight:
         """Linear RGB radiance (H, W, 3).
 
         Args:
-            lens: of the camera.
-            exposure: where camera and bodies are, and when.
             n: rays along each side of a pixel.
 
         Returns:
@@ -85,10 +77,6 @@ class TimedLight:
 
     def things_and_depth(self, lens: Lens, exposure: TimedExposure) -> tuple[IntArray, npt.NDArray[np.float32]]:
         """Thing (-1: nothing is hit) and depth (inf) through the pixels' centres, in the middle of each row's exposure.
-
-        Args:
-            lens: of the camera.
-            exposure: where camera and bodies are, and when.
 
         Returns:
             Things (H, W); depth along the optical axis, metres, float32 (H, W); along the ray where the lens sees all

@@ -14,15 +14,10 @@ def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[
     """The tracer that can run here, with things where the scene has them.
 
     Args:
-        things: of the scene and the car.
         first_face: int32 (T,), each thing's first among the faces of all things.
-        moving: which of them move all the time.
 
     Returns:
         Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
-
-    Raises:
-        SimjudgeError: Mitsuba is not installed.
     """
     vertices = [world_vertices(thing, thing.pose) for thing in things]
     meshes = [thing.mesh for thing in things]

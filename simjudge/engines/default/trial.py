@@ -15,11 +15,7 @@ from simjudge.scene.model import Mesh, PointLight, Scene, Surface, Thing
 
 
 def main(variant: str) -> None:
-    """Print "fit" after a picture of a textured plate has been traced.
-
-    Args:
-        variant: of Mitsuba.
-    """
+    """Print "fit" after a picture of a textured plate has been traced."""
     import mitsuba  # noqa: PLC0415 - in the trial's process only
 
     mitsuba.set_variant(variant)

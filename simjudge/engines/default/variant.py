@@ -82,11 +82,7 @@ def choose_variant() -> Variant:
 
 
 def load_mitsuba() -> Any:
-    """The module `mitsuba`, its variant set (CUDA and LLVM only: the own tracer does without).
-
-    Raises:
-        SimjudgeError: it is not installed.
-    """
+    """The module `mitsuba`, its variant set (CUDA and LLVM only: the own tracer does without)."""
     variant = choose_variant()
     try:
         mitsuba = importlib.import_module("mitsuba")
@@ -98,11 +94,7 @@ def load_mitsuba() -> Any:
 
 
 def limit_threads(count: int) -> None:
-    """Let Mitsuba trace with so many threads.
-
-    Args:
-        count: 1 or more.
-    """
+    """Let Mitsuba trace with so many threads."""
     if choose_variant() == "llvm_ad_rgb":
         load_mitsuba()
         importlib.import_module("drjit").set_thread_count(count)
@@ -123,9 +115,6 @@ def _loads(library: str) -> bool:
 
 def find_llvm(folders: Iterable[str] = _FOLDERS) -> tuple[Path | None, str]:
     """The first fit libLLVM, those of a proven version before newer ones, or None and why there is none.
-
-    Args:
-        folders: where libraries lie.
 
     Returns:
         The library and an empty text, or None and the reason.
@@ -157,27 +146,13 @@ def _libraries(folders: Iterable[str]) -> list[Path]:
 
 
 def llvm_version(library: Path) -> int:
-    """Major version of a libLLVM by its file's name; 0: the name does not say.
-
-    Args:
-        library: path of the file.
-
-    Returns:
-        The version.
-    """
+    """Major version of a libLLVM by its file's name; 0: the name does not say."""
     named = re.match(r"libLLVM(?:-|\.so\.|\.)(\d+)", library.resolve().name)
     return int(named[1]) if named else 0
 
 
 def is_fit(library: Path) -> bool:
-    """Whether Mitsuba can run with a libLLVM: known by the version, else tried where an abort does no harm.
-
-    Args:
-        library: path of the file.
-
-    Returns:
-        True where Mitsuba can run with it.
-    """
+    """Whether Mitsuba can run with a libLLVM: known by the version, else tried where an abort does no harm."""
     version = llvm_version(library)
     if version in PROVEN or 0 < version <= TOO_OLD:
         return version in PROVEN
@@ -197,14 +172,7 @@ def _passes(variant: Variant, environment: Mapping[str, str]) -> bool:
 
 
 def describe_variant(variant: Variant) -> str:
-    """A variant for people, with Mitsuba's version: "Mitsuba 3.9.1 llvm_ad_rgb".
-
-    Args:
-        variant: as `choose_variant` gives it.
-
-    Returns:
-        The text.
-    """
+    """A variant for people, with Mitsuba's version: "Mitsuba 3.9.1 llvm_ad_rgb"."""
     if variant == "numpy":
         return "numpy (own tracer)"
     return f"Mitsuba {load_mitsuba().__version__} {variant}"

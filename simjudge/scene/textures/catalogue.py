@@ -37,7 +37,6 @@ def make_texture(name: str, parameters: Mapping[str, Any] | None = None) -> npt.
     """The texture of a pattern: float32 (size, size, 3), linear RGB, read-only; the same arguments give the same one.
 
     Args:
-        name: one of `patterns()`.
         parameters: of the pattern's function; `size` (pixels) and `seed` are known to all. Colours are "#rrggbb" or
             three numbers from 0 to 1, sRGB.
 

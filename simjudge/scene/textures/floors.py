@@ -34,7 +34,6 @@ def concrete(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         stains: how dark they are, 0 to 1.
         cracks: how many, 0 to 1.
@@ -74,10 +73,7 @@ def vinyl_tiles(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        tiles: tiles along each side.
-        contrast: 0 (even) to 1.
         joint: how dark the joints are, 0 to 1.
         scuffs: how many, 0 to 1.
 
@@ -116,11 +112,8 @@ def floor_tiles(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         joint: colour of the mortar, sRGB, 0 to 1.
-        tiles: tiles along each side.
-        contrast: 0 (even) to 1.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).
@@ -148,10 +141,8 @@ def terrazzo(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         chips: how dense the chips lie, 0 to 1.
-        contrast: 0 (even) to 1.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).
@@ -185,10 +176,7 @@ def carpet(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        contrast: 0 (even) to 1.
-        tiles: tiles along each side.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).

@@ -17,8 +17,6 @@ def spectral(size: int, random: np.random.Generator, exponent: float = 2.0, coar
 
     Args:
         size: pixels.
-        random: the source.
-        exponent: of the power: 0 white, 2 cloudy, 4 very smooth.
         coarsest: cycles across the texture below which there is nothing: features are 1 / coarsest of it at most.
     """
     white = random.standard_normal((size, size), np.float32)
@@ -37,7 +35,6 @@ def stretched_noise(size: int, random: np.random.Generator, along: float, across
 
     Args:
         size: pixels along each side.
-        random: the source.
         along: width of a feature, pixels.
         across: height of a feature, pixels.
 
@@ -94,10 +91,7 @@ def wandering_line(
     """A line that wanders: points (P, 2), each `step` on in a direction that changes by about `turn` radians.
 
     Args:
-        random: the source.
         start: x and y of the first point, in parts of the texture.
-        length: of the line, in parts of the texture.
-        step: between two points, in parts of the texture.
         turn: change of the direction from step to step, radians.
     """
     count = max(int(length / step), 2)
@@ -111,10 +105,7 @@ def wandering_lines(
     """Lines that wander from anywhere: scuffs, cracks, scratches.
 
     Args:
-        random: the source.
-        count: how many lines.
         lengths: of the shortest and of the longest, in parts of the texture.
-        step: between two points, in parts of the texture.
         turn: change of the direction from step to step, radians.
 
     Returns:
@@ -128,8 +119,6 @@ def smooth_step(x: npt.NDArray[np.floating], low: float, high: float) -> Image:
 
     Args:
         x: any shape.
-        low: where it leaves 0.
-        high: where it reaches 1.
     """
     t = np.clip((x - low) / (high - low), 0, 1)
     return np.asarray(t * t * (3 - 2 * t), np.float32)
@@ -140,7 +129,6 @@ def blend(one: npt.ArrayLike, other: npt.ArrayLike, share: Image) -> Image:
 
     Args:
         one: (H, W, 3), or one colour (3,).
-        other: likewise.
         share: (H, W), 0 to 1.
     """
     a, b = np.asarray(one, np.float32), np.asarray(other, np.float32)
@@ -152,8 +140,6 @@ def grid_cells(size: int, columns: int, rows: int) -> tuple[npt.NDArray[np.int64
 
     Args:
         size: pixels along each side.
-        columns: tiles across.
-        rows: tiles down.
     """
     x, y = (np.arange(size) + 0.5) / size * columns, (np.arange(size) + 0.5) / size * rows
     near_x = np.minimum(x % 1, 1 - x % 1) * size / columns

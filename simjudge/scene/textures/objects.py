@@ -13,9 +13,7 @@ def wood(*, size: int = 512, seed: int = 0, colour: Srgb = (0.66, 0.50, 0.34), c
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        contrast: 0 (even) to 1.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).
@@ -36,7 +34,6 @@ def door(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         frame: colour of the frame, sRGB, 0 to 1.
 
@@ -69,7 +66,6 @@ def cardboard(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         tape: how strongly the tape shows, 0 to 1.
         label: how strongly the label shows, 0 to 1.
@@ -98,9 +94,7 @@ def brushed_metal(*, size: int = 512, seed: int = 0, colour: Srgb = (0.72, 0.73,
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        contrast: 0 (even) to 1.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).
@@ -123,10 +117,8 @@ def cone_plastic(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         stripe: colour of the bands, sRGB, 0 to 1.
-        stripes: how many bands, 0 to 9.
         wear: how worn it is, 0 to 1.
 
     Returns:
@@ -154,8 +146,6 @@ def books(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
-        shelves: how many boards.
         fill: share of each board that is full, 0 to 1.
         colour: main colour, sRGB, 0 to 1.
 
@@ -204,7 +194,6 @@ def screen(*, size: int = 256, seed: int = 0, colour: Srgb = (0.12, 0.14, 0.18))
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
 
     Returns:

@@ -26,9 +26,7 @@ def plaster(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        contrast: 0 (even) to 1.
         marks: how many marks, 0 to 1.
 
     Returns:
@@ -56,11 +54,8 @@ def brick(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         joint: colour of the mortar, sRGB, 0 to 1.
-        columns: bricks in a row.
-        contrast: 0 (even) to 1.
 
     Returns:
         sRGB, 0 to 1, (size, size, 3).
@@ -93,9 +88,7 @@ def ceiling_tiles(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
-        tiles: tiles along each side.
         joint: how dark the rails are, 0 to 1.
 
     Returns:
@@ -118,7 +111,6 @@ def whiteboard(*, size: int = 512, seed: int = 0, colour: Srgb = (0.93, 0.94, 0.
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         writing: how much is written, 0 to 1.
 
@@ -151,7 +143,6 @@ def poster(
 
     Args:
         size: pixels along each side.
-        seed: of all that is random in it.
         colour: main colour, sRGB, 0 to 1.
         accent: second colour, sRGB, 0 to 1.
 

@@ -21,10 +21,6 @@ _SAME = 0.05
 def columns_of_azimuth(points: RingPoints, notes: list[str]) -> tuple[float, Beat, FloatArray]:
     """Find the columns of points without times.
 
-    Args:
-        points: all.
-        notes: what cannot be told is added.
-
     Returns:
         1 for counter-clockwise, -1 for clockwise; the columns, in radians that the head has turned; and the azimuth of
         each ring, (R,), radians counter-clockwise, to which any number may be added.
@@ -75,7 +71,6 @@ def _whole_columns(points: RingPoints, value: FloatArray, step: float) -> tuple[
     Points that are near each other in the file belong to one column.
 
     Args:
-        points: all, in the order of firing.
         value: (N,), the azimuth that the head has turned, less the ring's offset within a column.
         step: radians a column.
 

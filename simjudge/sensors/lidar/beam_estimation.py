@@ -46,11 +46,7 @@ class RingEstimate:
     points: int
 
     def interval(self, spread: float) -> float:
-        """Half the width of the 95 % interval of a median.
-
-        Args:
-            spread: standard deviation of the points.
-        """
+        """Half the width of the 95 % interval of a median."""
         return 1.96 * math.sqrt(math.pi / 2) * spread / math.sqrt(self.points)
 
 
@@ -104,12 +100,8 @@ def estimate_beams(
     """Estimate the beams of a lidar.
 
     Args:
-        turns: one or more, all with times or all without.
         rings: how many there are, where the file does not number them; None: as many as the elevations form.
         rate: turns a second; needed where points have no times, else refused.
-
-    Returns:
-        The beams.
 
     Raises:
         UsageError: the rate is missing, or given although the times tell it.

@@ -48,9 +48,6 @@ def lidar_beams(lidar: Lidar) -> Beams:
     Columns of a full turn are field / n apart: the first and the last do not coincide. Columns of a narrower field
     reach from one end to the other.
 
-    Args:
-        lidar: its columns, rings, window and divergence count.
-
     Returns:
         The beams; those that fire together come in the order of their columns and rings.
     """
@@ -83,9 +80,6 @@ def sample_offsets(lidar: Lidar) -> tuple[FloatArray, FloatArray]:
 
     The beam's cross-section is cut into (2R - 1)^2 equal cells; each ray goes through the middle of one.
 
-    Args:
-        lidar: its divergence and samples count.
-
     Returns:
         Azimuth and elevation of each ray less those of the beam, radians, (S,) each.
     """
@@ -101,9 +95,6 @@ def unit_directions(azimuth: npt.ArrayLike, elevation: npt.ArrayLike) -> FloatAr
     Args:
         azimuth: (...), radians, counter-clockwise from x.
         elevation: (...), radians, up from the plane of x and y.
-
-    Returns:
-        (..., 3), unit.
     """
     a, e = np.asarray(azimuth, np.float64), np.asarray(elevation, np.float64)
     flat = np.cos(e)

@@ -25,11 +25,6 @@ class CloudDegradation:
 def degraded_cloud(cloud: Cloud, degradation: CloudDegradation, random: np.random.Generator) -> Cloud:
     """Move the points of a cloud along their beams, and lose some.
 
-    Args:
-        cloud: of the lidar, seen from its own frame.
-        degradation: by how much.
-        random: the same numbers are drawn whatever the degradation is.
-
     Returns:
         The cloud; an organized one becomes a plain list of points where points are lost.
     """
@@ -50,13 +45,7 @@ def degraded_cloud(cloud: Cloud, degradation: CloudDegradation, random: np.rando
 
 
 def degraded_clouds(clouds: CloudSet, degradation: CloudDegradation, seed: int) -> CloudSet:
-    """A set whose clouds have more noise and fewer points.
-
-    Args:
-        clouds: the set; labels stay.
-        degradation: by how much.
-        seed: of the noise; each cloud draws numbers of its own.
-    """
+    """A set whose clouds have more noise and fewer points."""
     def read(index: int) -> Cloud:
         return degraded_cloud(clouds.read(index), degradation, np.random.default_rng([seed, index]))
 

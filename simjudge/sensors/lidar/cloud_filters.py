@@ -106,10 +106,6 @@ class CloudFilters:
     def run(self, cloud: MeasuredCloud, stage: Stage) -> MeasuredCloud | None:
         """Send a cloud through the filters of one stage.
 
-        Args:
-            cloud: as it comes in.
-            stage: those of this stage are run.
-
         Returns:
             As it comes out; None where it is lost.
 
@@ -137,9 +133,7 @@ def drop(cloud: MeasuredCloud, *, probability: float, random: np.random.Generato
     """Lose whole clouds at random, as a network does.
 
     Args:
-        cloud: of any lidar.
         probability: 0 to 1, of losing a cloud.
-        random: the seeded generator.
 
     Raises:
         UsageError: the probability is not from 0 to 1.
@@ -153,9 +147,7 @@ def drop_returns(cloud: MeasuredCloud, *, probability: float, random: np.random.
     """Lose returns at random, each on its own.
 
     Args:
-        cloud: of any lidar.
         probability: 0 to 1, of losing a return.
-        random: the seeded generator.
 
     Raises:
         UsageError: the probability is not from 0 to 1.
@@ -169,7 +161,6 @@ def quantize_range(cloud: MeasuredCloud, *, step: float) -> MeasuredCloud:
     """Round ranges to a multiple of the device's resolution.
 
     Args:
-        cloud: of any lidar.
         step: metres, above 0.
 
     Raises:
@@ -185,7 +176,6 @@ def shift_range(cloud: MeasuredCloud, *, offset: float) -> MeasuredCloud:
     """Add a constant to ranges, as a device does that is not calibrated; none becomes negative.
 
     Args:
-        cloud: of any lidar.
         offset: metres.
     """
     return replace(cloud, range=np.maximum(cloud.range + offset, 0.0))
@@ -196,7 +186,6 @@ def cut_sector(cloud: MeasuredCloud, *, begin: float, end: float, nearer: float 
     """Lose returns of a sector, such as those from the car's own roof or from a mast.
 
     Args:
-        cloud: of any lidar.
         begin, end: azimuths of the sector, degrees, counter-clockwise from `begin` to `end`.
         nearer: metres; only returns nearer than this are lost.
     """

@@ -48,7 +48,6 @@ def find_beat(turn: Indices, ring: Indices, value: FloatArray, least: float) -> 
     Args:
         turn, ring: (N,), of each point, from 0 without gaps.
         value: (N,), the quantity; it never falls within a turn's ring, or is sorted here.
-        least: differences below this are none (two returns of one beam).
 
     Returns:
         The columns. The first ring of a column is the one after the longest pause.
@@ -89,7 +88,6 @@ def count_columns(turn: Indices, value: FloatArray, begin: FloatArray, step: flo
         turn: (N,), of each point.
         value: (N,), the quantity at each point's column.
         begin: (T,), where any column of each turn is.
-        step: of one column to the next.
 
     Returns:
         Where the first column of each turn is, (T,), and the column of each point, int64 (N,).
@@ -105,10 +103,6 @@ def circular_median(values: FloatArray, period: float) -> float:
 
     Args:
         values: (N,), N is 1 or more.
-        period: after which numbers are the same.
-
-    Returns:
-        Half a period below 0 to half a period above.
     """
     angle = values * (2 * np.pi / period)
     middle = float(np.angle(np.mean(np.exp(1j * angle)))) * period / (2 * np.pi)
@@ -131,19 +125,12 @@ def group_medians(values: FloatArray, groups: Sequence[Indices], period: float =
 
     Args:
         values: (N,).
-        groups: places of each group's members.
-        period: after which numbers are the same.
     """
     return np.array([circular_median(values[rows], period) if len(rows) else 0.0 for rows in groups])
 
 
 def wrapped(values: FloatArray, period: float = 2 * np.pi) -> FloatArray:
-    """Numbers on a circle, from half a period below 0 up to half a period above.
-
-    Args:
-        values: any.
-        period: after which they are the same.
-    """
+    """Numbers on a circle, from half a period below 0 up to half a period above."""
     out: FloatArray = (values + period / 2) % period - period / 2
     return out
 
@@ -155,9 +142,6 @@ def near_steps(group: Indices, column: Indices, angle: FloatArray) -> float:
         group: (N,), the same for points of one turn and ring.
         column: (N,).
         angle: (N,), radians.
-
-    Returns:
-        Radians a column, signed.
     """
     order = np.lexsort((column, group))
     apart = np.diff(column[order])
@@ -168,11 +152,7 @@ def near_steps(group: Indices, column: Indices, angle: FloatArray) -> float:
 
 
 def _common_step(steps: FloatArray) -> float:
-    """The longest step of which all differences are multiples: beams without a return make longer ones.
-
-    Raises:
-        SimjudgeError: there is no such step.
-    """
+    """The longest step of which all differences are multiples: beams without a return make longer ones."""
     if not len(steps):
         raise SimjudgeError("no ring fires twice in a turn: no columns can be told")
     short = float(np.percentile(steps, 10))

@@ -73,13 +73,9 @@ def fit_turning(
     """Fit an evenly turning head.
 
     Args:
-        points: all.
         fraction: (N,), columns since each turn's column 0; not whole where a ring fires later than its column.
         speed: radians a column, nearly.
         offset: (R,), of each ring, radians, nearly; None: unknown.
-
-    Returns:
-        The head.
     """
     rest = points.azimuth - speed * fraction - (0 if offset is None else offset[points.ring])
     chosen = points.ring == np.argmax(np.bincount(points.ring)) if offset is None else np.ones(len(rest), np.bool_)
@@ -107,7 +103,6 @@ def turn_field(head: HeadTurning, turn: Indices, column: Indices) -> TurnField:
     """How many columns a turn has.
 
     Args:
-        head: how it turns.
         turn, column: (N,), of each point.
     """
     step, sense = abs(head.speed), math.copysign(1.0, head.speed)
@@ -133,10 +128,7 @@ def fit_deviation(
     """Find how the head deviates from an even turn, and the rings' azimuths beside that.
 
     Args:
-        points: all.
-        head: turning evenly.
         fraction: (N,), columns since each turn's column 0.
-        place: the field.
 
     Returns:
         The head, each turn's start being that of the field's column 0, and the deviation; () where there is too little.

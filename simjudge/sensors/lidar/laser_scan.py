@@ -17,11 +17,7 @@ SCAN_TYPE = "sensor_msgs/msg/LaserScan"
 
 
 def makes_laser_scans(lidar: Lidar) -> bool:
-    """Whether a lidar's scans can be LaserScans: one level ring, one return a beam.
-
-    Args:
-        lidar: any.
-    """
+    """Whether a lidar's scans can be LaserScans: one level ring, one return a beam."""
     return lidar.elevation == (0.0,) and lidar.returns != "dual"
 
 
@@ -30,12 +26,6 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
 
     REP 117: beams with nothing in reach read +inf. The header's stamp should be that of the first beam
     (sensor_msgs/LaserScan): the end of the turn less the window.
-
-    Args:
-        find: the class of a message type by its name.
-        header: the message's header.
-        lidar: of one ring, whose beams lie in a plane.
-        scan: of this lidar.
 
     Returns:
         The message; ranges in metres, counter-clockwise (angle_increment is below 0 where the head turns clockwise).
@@ -61,9 +51,6 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
 
 def scan_points(message: Any) -> FloatArray:
     """The points of a LaserScan.
-
-    Args:
-        message: of a recording or of a topic.
 
     Returns:
         (N, 3), in the scanner's frame, metres; beams without a return within range_min to range_max have none.

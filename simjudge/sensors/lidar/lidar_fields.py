@@ -232,20 +232,12 @@ class LidarFields(SensorFields):
         return self.default_window() if self.window is None else self.window
 
     def spec(self, name: str) -> LidarSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         common: dict[str, Any] = self.common(name)
         return LidarSpec(**common, lidar=self.lidar(name))
 
     def lidar(self, name: str) -> Lidar:
-        """Its beams and what it measures, in radians, metres and seconds.
-
-        Args:
-            name: its name in the file.
-        """
+        """Its beams and what it measures, in radians, metres and seconds."""
         about, noise = self.intensity, self.noise
         return Lidar(
             name=name,

@@ -18,12 +18,8 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
     """The fields of a sensor file that an estimate tells, in the file's units and as many digits as it gets.
 
     Args:
-        estimate: of the beams.
         ranges: of the nearest and the farthest point that was seen, metres.
         mount: where the lidar sits on the car, if that is known.
-
-    Returns:
-        Values by field.
     """
     rate = estimate.rate
     window = estimate.columns * estimate.period
@@ -53,15 +49,7 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
 
 
 def sensor_text(tables: dict[str, dict[str, Any]], comments: list[str]) -> str:
-    """A sensor file.
-
-    Args:
-        tables: of each sensor, by name.
-        comments: lines at its head.
-
-    Returns:
-        YAML.
-    """
+    """A sensor file."""
     lines = [part for line in comments for part in textwrap.wrap(line, _WIDTH, initial_indent="# ",
                                                                  subsequent_indent="# ")]  # fmt: skip
     for name, table in tables.items():

@@ -79,22 +79,13 @@ class TurnBuilder:
     """Makes turns of the columns of files, and counts what is left out."""
 
     def __init__(self, name: str) -> None:
-        """Begin without turns.
-
-        Args:
-            name: of the sensor.
-        """
+        """Begin without turns."""
         self.lidar = MeasuredLidar(name, [])
         self._turns: list[MeasuredTurn] = []
         self._empty = 0
 
     def add(self, name: str, points: LidarPoints) -> None:
-        """Add a turn whose points are in the sensor's frame.
-
-        Args:
-            name: of the turn, for messages.
-            points: of one cloud.
-        """
+        """Add a turn whose points are in the sensor's frame."""
         self._empty += points.empty
         if not len(points):
             return
@@ -108,11 +99,7 @@ class TurnBuilder:
         self.add_turn(MeasuredTurn(name, points.stored.astype(np.float64), rounding, points.ring, points.time))
 
     def add_turn(self, turn: MeasuredTurn) -> None:
-        """Add a turn; points whose time is before that of an earlier point of their ring are left out and counted.
-
-        Args:
-            turn: all of its points are real ones.
-        """
+        """Add a turn; points whose time is before that of an earlier point of their ring are left out and counted."""
         if turn.time is not None and turn.ring is not None:
             late = late_points(turn.ring, turn.time)
             where = f"{turn.name}: point {int(np.argmax(late)) + 1}"
@@ -125,14 +112,7 @@ class TurnBuilder:
         self._turns.append(turn)
 
     def build(self, where: str) -> MeasuredLidar:
-        """Hand over what was added.
-
-        Args:
-            where: names the input in messages.
-
-        Raises:
-            SimjudgeError: there is no point.
-        """
+        """Hand over what was added."""
         if not self._turns:
             raise SimjudgeError(f"{where}: holds no point with a return{self.lidar.losses.reason}")
         if self._empty:
@@ -145,11 +125,7 @@ class TurnBuilder:
         return MeasuredLidar(about.name, tuple(timed or self._turns), about.mount, about.notes, about.losses)
 
     def note(self, line: str) -> None:
-        """Say something once.
-
-        Args:
-            line: what the file cannot tell.
-        """
+        """Say something once."""
         if line not in self.lidar.notes:
             self.lidar.notes.append(line)
 

@@ -40,27 +40,13 @@ class ObjectPoints(ShortRepr):
     points: FloatArray
 
     def of_clouds(self, rows: IntArray) -> ObjectPoints:
-        """Those of some clouds.
-
-        Args:
-            rows: of the clouds.
-        """
+        """Those of some clouds."""
         kept = np.isin(self.cloud, rows)
         return ObjectPoints(self.cloud[kept], self.distance[kept], self.points[kept])
 
 
 def points_on_objects(clouds: CloudSet) -> ObjectPoints:
-    """Count the points on all labelled things.
-
-    Args:
-        clouds: with boxes in their own frames.
-
-    Returns:
-        Those things that have points; hidden ones are left out.
-
-    Raises:
-        SimjudgeError: the clouds have no boxes.
-    """
+    """Count the points on all labelled things."""
     boxes = clouds.boxes
     if boxes is None or not len(boxes):
         raise SimjudgeError(f"{clouds.name}: no cuboids; divergence is told by the points on labelled things")

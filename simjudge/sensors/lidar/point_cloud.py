@@ -19,14 +19,7 @@ TRUE_POINT = np.dtype(
 
 
 def point_table(scan: Scan) -> Table:
-    """The points of a scan as a driver publishes them.
-
-    Args:
-        scan: of a lidar.
-
-    Returns:
-        A table of `POINT`.
-    """
+    """The points of a scan as a driver publishes them."""
     table = np.empty(len(scan), POINT)
     table["x"], table["y"], table["z"] = scan.points.T
     table["intensity"], table["ring"], table["time"] = scan.intensity, scan.ring, scan.time
@@ -37,11 +30,7 @@ def true_point_table(scan: Scan, class_id: npt.NDArray[np.int64], instance: npt.
     """The points of a scan without noise, and what they lie on.
 
     Args:
-        scan: of a lidar.
         class_id, instance: (P,), of each point; 0 where it lies on nothing labelled.
-
-    Returns:
-        A table of `TRUE_POINT`.
     """
     table = np.empty(len(scan), TRUE_POINT)
     table["x"], table["y"], table["z"] = scan.true_points.T

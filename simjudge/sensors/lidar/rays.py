@@ -32,11 +32,7 @@ def turn_rays(lidar: Lidar, sensor: Keyframes) -> LidarRays:
     """Aim all beams of one turn.
 
     Args:
-        lidar: the lidar.
         sensor: poses of its frame in the world (one body), seconds from the stamp, which is the end of the turn.
-
-    Returns:
-        The rays in the order of `lidar_beams`.
     """
     beams = lidar_beams(lidar)
     time = beams.time - lidar.window

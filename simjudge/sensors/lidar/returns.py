@@ -51,11 +51,6 @@ def beam_returns(
         ranges: (N, S), metres, of each beam's rays; inf or NaN where a ray hit nothing that can be measured.
         intensity: (N, S), 0 or more, of the light that came back along each ray.
         resolution: metres; neighbours closer than this are one group.
-        returns: which are reported, see the module.
-        threshold: groups of a smaller intensity are lost.
-
-    Returns:
-        The returns of each beam.
     """
     count, samples = ranges.shape
     most = 2 if returns == "dual" else 1

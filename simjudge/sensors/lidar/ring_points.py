@@ -51,12 +51,7 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
     """Give each point its ring, 0 being the lowest.
 
     Args:
-        turns: all that are taken.
         rings: how many there are, where the turns do not number them; None: as many as the elevations form.
-        losses: counts points of rings with too few.
-
-    Returns:
-        The points.
 
     Raises:
         UsageError: `rings` is given although the turns number their rings, or is more than there are points.

@@ -77,9 +77,6 @@ class RingSamples(ShortRepr):
 def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
     """Estimate range noise and drop-out of the lidar that took some clouds.
 
-    Args:
-        clouds: with rings.
-
     Returns:
         Both numbers. Roughness of surfaces counts as noise, and dark surfaces as drop-out.
 
@@ -90,17 +87,7 @@ def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
 
 
 def ring_samples(clouds: Iterable[Cloud]) -> RingSamples:
-    """Collect the runs of points that tell a lidar's range noise and drop-out.
-
-    Args:
-        clouds: with rings.
-
-    Returns:
-        The deviations of points, and the pairs of each ring.
-
-    Raises:
-        SimjudgeError: clouds have no rings.
-    """
+    """Collect the runs of points that tell a lidar's range noise and drop-out."""
     bends: list[FloatArray] = []
     pairs: dict[int, list[int]] = {}
     for cloud in clouds:

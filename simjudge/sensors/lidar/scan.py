@@ -81,11 +81,8 @@ def measure(
     """Make a scan of what the rays of one turn hit.
 
     Args:
-        lidar: the lidar.
-        hits: of the rays of `simjudge.sensors.lidar.rays.turn_rays`, in their order.
         sensor: poses of the sensor's frame, seconds from the stamp; used where the lidar deskews.
         random: makes the noise. The same numbers are drawn whatever was hit.
-        filters: what the cloud goes through.
 
     Returns:
         The points; None where a filter loses the whole cloud. Beams that hit nothing between the lidar's nearest and

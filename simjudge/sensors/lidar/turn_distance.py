@@ -42,12 +42,7 @@ def turn_distance(lidar: Lidar, estimate: BeamEstimate, turns: Sequence[Measured
     Each turn is set to its own begin, in time and azimuth: the head of a real device starts a turn anywhere.
 
     Args:
-        lidar: what is simulated.
         estimate: says ring and column of each recorded point, and where each turn begins.
-        turns: those that the estimate was made of.
-
-    Returns:
-        The distances.
     """
     beams = lidar_beams(lidar)
     # In the order of columns and rings, whatever fires first.

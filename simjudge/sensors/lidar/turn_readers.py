@@ -42,10 +42,6 @@ def read_turns(
         path: a .bin file or a folder of them, an Argoverse 2 sweep (its folder, or the .feather file), or a recording.
         topic: of a recording; None: the only one with point clouds.
         fields: columns of .bin files, float32 each: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
-        most: how many turns are read at most.
-
-    Returns:
-        The devices, each with its turns.
 
     Raises:
         UsageError: the fields make no sense.
@@ -66,11 +62,7 @@ def read_turns(
 
 
 def raw_files(path: Path) -> list[Path]:
-    """The .bin files at a path: itself, those in the folder, or those in its folder `points`.
-
-    Args:
-        path: a file or a folder.
-    """
+    """The .bin files at a path: itself, those in the folder, or those in its folder `points`."""
     if path.suffix == ".bin":
         return [path]
     return sorted(path.glob("*.bin")) or sorted((path / "points").glob("*.bin"))

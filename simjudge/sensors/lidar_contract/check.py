@@ -44,11 +44,7 @@ def check_lidar(
 
 
 def check_scans(scans: Sequence[CheckedScan]) -> list[CheckOutcome]:
-    """Make all checks.
-
-    Args:
-        scans: of one lidar, in order of recording.
-    """
+    """Make all checks."""
     return [
         check_rate(scans), check_turns(scans), *check_times(scans), check_order(scans), check_beams(scans),
         check_empty(scans), *check_wall(scans),

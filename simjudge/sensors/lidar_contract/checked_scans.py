@@ -87,7 +87,6 @@ def read_scans(
         source: clouds, or the path of a recording, a folder of clouds or of raw .bin files, or an Argoverse 2 sweep.
         topic: in a recording, the clouds to read where it has several.
         fields: columns of raw .bin files, float32 each; None for clouds in a known format.
-        most: scans that are read at most, from the first on.
 
     Yields:
         The name of a lidar, its scans, and what was left out.
@@ -120,10 +119,7 @@ def scan_of_table(table: Table, where: str, stamp: int = NO_STAMP, pose: Pose | 
     """A scan from the table of a cloud.
 
     Args:
-        table: of any driver.
-        where: names it in messages.
         stamp: nanoseconds.
-        pose: of the body that carries the lidar.
 
     Raises:
         SimjudgeError: the table has no coordinates, or a field that makes no sense.

@@ -31,26 +31,12 @@ class CheckOutcome:
 
     @classmethod
     def measured(cls, check: str, figure: str, limit: str, note: str = "", *, good: bool) -> CheckOutcome:
-        """An outcome with a figure.
-
-        Args:
-            check: what is checked.
-            figure: what was measured.
-            limit: what it may be.
-            note: where it is worst.
-            good: whether it is within the limit.
-        """
+        """An outcome with a figure."""
         return cls(check, PASS if good else FAIL, figure, limit, "" if good else note)
 
     @classmethod
     def unknown(cls, check: str, limit: str, why: str) -> CheckOutcome:
-        """An outcome of a check that cannot be made.
-
-        Args:
-            check: what would be checked.
-            limit: what it may be.
-            why: it cannot.
-        """
+        """An outcome of a check that cannot be made."""
         return cls(check, NOT_CHECKED, "", limit, why)
 
 

@@ -25,11 +25,7 @@ _SAME_RANGE = 1e-4
 
 
 def check_beams(scans: Sequence[CheckedScan]) -> CheckOutcome:
-    """Each ring keeps its elevation, within a scan and from scan to scan.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Each ring keeps its elevation, within a scan and from scan to scan."""
     limit = f"{UNSTEADY_DEG:g} degrees"
     spreads: dict[int, list[float]] = {}
     middles: dict[int, list[float]] = {}
@@ -56,11 +52,7 @@ def check_beams(scans: Sequence[CheckedScan]) -> CheckOutcome:
 
 
 def check_empty(scans: Sequence[CheckedScan]) -> CheckOutcome:
-    """Rows without a return are marked in one way, and none pretends to be a return at the largest range.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Rows without a return are marked in one way, and none pretends to be a return at the largest range."""
     limit = f"NaN or 0 0 0; {FAKE:.1%} at the largest range"
     marks: Counter[str] = Counter()
     for scan in scans:

@@ -35,11 +35,7 @@ _NORMAL = 1.4826
 
 
 def check_wall(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcome]:
-    """Ranges and intensities of what stands do not change while the sensor stands.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Ranges and intensities of what stands do not change while the sensor stands."""
     of_range = f"{RANGE_NOISE:g} m, drift {RANGE_DRIFT:g} m"
     of_intensity = f"{INTENSITY_NOISE:.0%}, drift {INTENSITY_DRIFT:.0%}"
     cells = _standing_cells(scans)

@@ -38,11 +38,7 @@ _NO_TIME_FIELD = "no time"
 
 
 def check_rate(scans: Sequence[CheckedScan]) -> CheckOutcome:
-    """Stamps rise evenly.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Stamps rise evenly."""
     limit = f"intervals within {UNEVEN:.0%}"
     interval = _intervals(scans)
     if interval is None:
@@ -61,11 +57,7 @@ def check_rate(scans: Sequence[CheckedScan]) -> CheckOutcome:
 
 
 def check_turns(scans: Sequence[CheckedScan]) -> CheckOutcome:
-    """No scan is a part of a turn: each sees nearly all the azimuths that the others see.
-
-    Args:
-        scans: in order of recording.
-    """
+    """No scan is a part of a turn: each sees nearly all the azimuths that the others see."""
     limit = f"{COVERED:.0%} of the usual azimuths"
     if len(scans) < _LEAST_SCANS:
         return CheckOutcome.unknown(TURNS, limit, "fewer than 3 scans")
@@ -79,11 +71,7 @@ def check_turns(scans: Sequence[CheckedScan]) -> CheckOutcome:
 
 
 def check_times(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcome]:
-    """Points have times within a turn, and azimuths as a head has them that turns evenly.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Points have times within a turn, and azimuths as a head has them that turns evenly."""
     times, head = f"at most {TURN_SLACK:g} turns", f"95 % within {OFF_HEAD_DEG:g} degrees"
     timed = [scan for scan in scans if scan.time is not None and len(scan) >= _LEAST_POINTS]
     without = next((scan for scan in scans if scan.time is None and len(scan)), None)
@@ -127,11 +115,7 @@ def check_times(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcom
 
 
 def check_order(scans: Sequence[CheckedScan]) -> CheckOutcome:
-    """Returns of a ring are in the order in which the device fired: by time, or where there is none by azimuth.
-
-    Args:
-        scans: in order of recording.
-    """
+    """Returns of a ring are in the order in which the device fired: by time, or where there is none by azimuth."""
     by_time, by_azimuth = f"at most {LATE:.1%} late", f"at most {BACKWARDS:.0%} backwards"
     full = [scan for scan in scans if len(scan) >= _LEAST_POINTS]
     if not full:

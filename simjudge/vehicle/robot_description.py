@@ -63,7 +63,7 @@ class WheelFigures(NamedTuple):
 def wheels_description(
     name: str, wheels: Mapping[str, WheelFigures], mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,)
 ) -> str:
-    """A vehicle of which only the wheels are known, as URDF: wheels (cylinders), joints, frames of sensors; no masses."""
+    """A vehicle of which only the wheels are known, as URDF: wheels (cylinders), joints, sensors; no masses."""
     robot = Element("robot", name=name)
     SubElement(robot, "link", name=BASE)
     SubElement(robot, "link", name=BODY)

@@ -44,7 +44,7 @@ def test_a_fresh_result_and_one_read_again_say_the_same(fresh, loaded):
 
 def test_printing_gives_the_table_in_few_lines(fresh):
     lines = str(fresh).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 7, "two of head, two classes, all, and two controls"
     assert lines[0].split()[:3] == ["class", "n", "A"]
     assert [line.split()[0] for line in lines[2:]] == ["cone", "post", "all"]
     assert repr(fresh).startswith("ComparisonResult('set 1 against set 2', gap 0.")

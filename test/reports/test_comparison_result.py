@@ -46,7 +46,7 @@ def test_printing_gives_the_table_in_few_lines(fresh):
     lines = str(fresh).splitlines()
     assert len(lines) == 7, "two of head, two classes, all, and two controls"
     assert lines[0].split()[:3] == ["class", "n", "A"]
-    assert [line.split()[0] for line in lines[2:]] == ["cone", "post", "all"]
+    assert [line.split()[0] for line in lines[2:]] == ["cone", "post", "all", "halves", "halves"]
     assert repr(fresh).startswith("ComparisonResult('set 1 against set 2', gap 0.")
     page = fresh._repr_html_()
     assert "<td>cone</td>" in page

@@ -147,5 +147,6 @@ def result_content(
         "class_names": {str(k): name for k, name in sorted(names.items())},
         **result.numbers.to_json(),
         "balance": {str(k): _balance_content(one) for k, one in sorted(result.balance.items())},
+        **({} if result.where is None else {"where": result.where.to_json()}),
         "losses": losses.lines(),
     }

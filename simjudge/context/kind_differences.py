@@ -1,4 +1,4 @@
-"""Where two sets differ: the mean difference of each kind of contexts, tested over all kinds (method, section 8)."""
+"""Where two sets differ: the mean difference of each kind of contexts, tested over all kinds (method, section 6)."""
 
 from __future__ import annotations
 

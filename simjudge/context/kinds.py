@@ -1,4 +1,4 @@
-"""Kinds of contexts: the mean difference within the batches of each, and every unit's part in it (method, section 8).
+"""Kinds of contexts: the mean difference within the batches of each, and every unit's part in it (method, section 6).
 
 For a context and a kind, A_c and B_c hold the similar samples that are of that kind too: objects on the left are
 compared with objects on the left. The difference is a sum over samples, so what draws make of it is a sum over units.

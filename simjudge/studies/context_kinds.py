@@ -1,4 +1,4 @@
-"""Kinds of contexts: by class, size, place in the image, neighbours, visible share and distance (method, section 8)."""
+"""Kinds of contexts: by class, size, place in the image, neighbours, visible share and distance (method, section 6)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], mos
     largest = sorted(found[np.argsort(-held, kind="stable")][:MOST_CLASSES].tolist())
     by_class = [(names.get(k) or f"class {k}", class_id == k) for k in largest]
     centre = [(each[:, :2] + each[:, 2:]) / 2 for each in box]
-    groupings = [by_class, *groups_by_place([each.size[each.objects.frame] for each in frames], centre)]
+    groupings = [by_class, *groups_by_place([each.size[each.objects.frame].astype(np.float64) for each in frames], centre)]
     if sets[0].contexts is None:  # patches of label pictures are no objects
         edge = np.concatenate([truncated_objects(each, np.arange(len(each.objects))) for each in frames])
         height = [each[:, 3] - each[:, 1] for each in box]

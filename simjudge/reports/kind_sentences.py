@@ -1,0 +1,36 @@
+"""Where two sets differ, in a sentence: the kind of contexts that differs most."""
+
+from __future__ import annotations
+
+from simjudge.context.kind_differences import KindDifference, KindDifferences
+from simjudge.reports.number_format import NO_BREAK_SPACE, format_count, format_number, format_p
+from simjudge.results.saved_result import Result
+
+WHERE = "where"
+"""Field of result.json."""
+
+
+def saved_kinds(result: Result, field: str = WHERE) -> KindDifferences | None:
+    """The kinds of contexts that a result holds; None where it has none, as results of earlier versions."""
+    content = result.header.get(field)
+    return None if content is None else KindDifferences.from_json(content)
+
+
+def where_sentence(found: KindDifferences | None) -> str:
+    """Name the kind of contexts that differs most; empty where none was tested."""
+    if found is None or not found.tested:
+        return ""
+    if not found.outstanding:
+        return f"No kind of context stands out, of {format_count(found.tested)} that were tested together."
+    worst = found.outstanding[0]
+    over = f"p = {format_p(worst.p)} over {format_count(found.tested)} kinds of contexts"
+    return (
+        f"Largest difference: {worst.kind}: {difference_text(worst)}, {over}. Over all contexts: "
+        f"{difference_text(found.everywhere)}."
+    )
+
+
+def difference_text(kind: KindDifference) -> str:
+    """Such as "−0.212 (95 %: −0.271 to −0.153)"."""
+    interval = f"{format_number(kind.low)} to {format_number(kind.high)}"
+    return f"{format_number(kind.difference)} (95{NO_BREAK_SPACE}%: {interval})"

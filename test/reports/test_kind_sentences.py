@@ -1,0 +1,26 @@
+"""The sentence that says where two sets differ most."""
+
+from __future__ import annotations
+
+from made_results import KINDS
+
+from simjudge.context.kind_differences import KindDifferences
+from simjudge.reports.kind_sentences import where_sentence
+
+
+def kinds(**changes: object) -> KindDifferences:
+    return KindDifferences.from_json(KINDS | changes)
+
+
+def test_the_largest_difference_beyond_chance_is_named() -> None:
+    assert where_sentence(kinds()).replace("\u00a0", " ") == (
+        "Largest difference: under 24 px high, on the left: −0.211 (95 %: −0.290 to −0.132), p = 0.002 over 84 kinds "
+        "of contexts. Over all contexts: −0.052 (95 %: −0.080 to −0.024)."
+    )
+
+
+def test_no_kind_is_named_by_chance() -> None:
+    by_chance = [kind | {"p": 0.3} for kind in KINDS["kinds"]]
+    assert where_sentence(kinds(kinds=by_chance)) == "No kind of context stands out, of 84 that were tested together."
+    assert where_sentence(kinds(tested=0, kinds=[])) == ""
+    assert where_sentence(None) == ""

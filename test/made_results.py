@@ -33,6 +33,18 @@ KINDS = {
     ],
 }  # fmt: skip
 """Kinds of contexts, as result.json has them: made up."""
+INVENTED = {
+    "tested": 12,
+    "everywhere": {"kind": "all places", "parts": 0, "contexts": 900, "performance_a": 0.031, "performance_b": 0.066,
+                   "low": 0.02, "high": 0.05, "p": 0.001},
+    "kinds": [
+        {"kind": "nothing labelled near", "parts": 1, "contexts": 700, "performance_a": 0.012, "performance_b": 0.065,
+         "low": 0.033, "high": 0.073, "p": 0.003},
+        {"kind": "near red", "parts": 1, "contexts": 90, "performance_a": 0.09, "performance_b": 0.08, "low": -0.05,
+         "high": 0.03, "p": 0.9},
+    ],
+}  # fmt: skip
+"""Kinds of places, as result.json has them: made up."""
 SIZE = (640, 360)
 BOX = ("x0", "y0", "x1", "y1")
 
@@ -160,6 +172,7 @@ def write_result(
         "by_class": by_class,
         "overall": made_entry(contexts, None, verdict) | changes,
         "where": KINDS,
+        "where_invented": INVENTED,
         "losses": losses or [],
     }  # fmt: skip
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")

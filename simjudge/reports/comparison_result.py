@@ -16,7 +16,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.kept_result import KeptResult
-from simjudge.reports.kind_sentences import saved_kinds
+from simjudge.reports.kind_sentences import INVENTED, saved_kinds
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
@@ -183,6 +183,11 @@ class ComparisonResult(ShownResult):
     def where(self) -> KindDifferences | None:
         """How the sets differ in each kind of contexts, by class, size, place and so on; None where not tested."""
         return saved_kinds(self.saved)
+
+    @property
+    def where_invented(self) -> KindDifferences | None:
+        """The share of places with an invention, in each kind of places; None where there are no inventions."""
+        return saved_kinds(self.saved, INVENTED)
 
     @property
     def confusion(self) -> dict[str, dict[str, dict[str, int]]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from simjudge.context.kind_differences import KindDifference, KindDifferences
-from simjudge.reports.number_format import NO_BREAK_SPACE, format_count, format_number, format_p
+from simjudge.reports.number_format import NO_BREAK_SPACE, format_count, format_number, format_p, format_percent
 from simjudge.results.saved_result import Result
 
-WHERE = "where"
-"""Field of result.json."""
+WHERE, INVENTED = "where", "where_invented"
+"""Fields of result.json."""
 
 
 def saved_kinds(result: Result, field: str = WHERE) -> KindDifferences | None:
@@ -28,6 +28,22 @@ def where_sentence(found: KindDifferences | None) -> str:
         f"Largest difference: {worst.kind}: {difference_text(worst)}, {over}. Over all contexts: "
         f"{difference_text(found.everywhere)}."
     )
+
+
+def invented_sentence(found: KindDifferences | None) -> str:
+    """Name the kind of places where inventions differ most; empty where none was tested."""
+    if found is None or not found.tested:
+        return ""
+    shares = f"{_shares(found.everywhere)} over all places"
+    if not found.outstanding:
+        return f"No kind of place stands out, of {format_count(found.tested)} that were tested together: {shares}."
+    worst = found.outstanding[0]
+    over = f"p = {format_p(worst.p)} over {format_count(found.tested)} kinds of places"
+    return f"Largest difference: {worst.kind}: {_shares(worst)}, {over}; {shares}."
+
+
+def _shares(kind: KindDifference) -> str:
+    return f"an invention in {format_percent(kind.performance_a)} of A and {format_percent(kind.performance_b)} of B"
 
 
 def difference_text(kind: KindDifference) -> str:

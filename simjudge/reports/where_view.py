@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simjudge.context.kind_differences import KindDifference, KindDifferences
-from simjudge.reports.kind_sentences import saved_kinds, where_sentence
+from simjudge.reports.kind_sentences import INVENTED, invented_sentence, saved_kinds, where_sentence
 from simjudge.reports.number_format import format_count, format_number, format_p, format_percent
 from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import Result
@@ -86,10 +86,12 @@ class WhereView:
 
     Attributes:
         kinds: kinds of contexts; None where the result holds none.
+        invented: kinds of places, and the share of them that hold an invention; None without inventions.
         confusion: one for A and one for B; empty where the result does not hold it.
     """
 
     kinds: KindTable | None
+    invented: KindTable | None
     confusion: list[ConfusionTable]
 
 
@@ -103,13 +105,16 @@ def where_view(result: Result, names: SetNames) -> WhereView:
         for which, name in (("a", names.a), ("b", names.b))
         if which in counts
     ]
-    return WhereView(_kind_table(saved_kinds(result)), tables)
+    kinds, invented = saved_kinds(result), saved_kinds(result, INVENTED)
+    return WhereView(
+        _kind_table(kinds, where_sentence(kinds)), _kind_table(invented, invented_sentence(invented)), tables
+    )
 
 
-def _kind_table(found: KindDifferences | None) -> KindTable | None:
+def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | None:
     if found is None:
         return None
-    return KindTable(where_sentence(found), [_cells(each) for each in (*found.kinds, found.everywhere)])
+    return KindTable(sentence, [_cells(each) for each in (*found.kinds, found.everywhere)])
 
 
 def _cells(kind: KindDifference) -> list[SortableCell]:

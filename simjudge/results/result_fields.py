@@ -168,6 +168,7 @@ class ResultFile(_HeaderFields):
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
     where: KindsFields | None = None
+    where_invented: KindsFields | None = None
 
 
 class CurveFields(OpenFields):

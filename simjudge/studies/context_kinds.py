@@ -47,15 +47,18 @@ class ContextKinds:
     bits: KindBits
 
     @classmethod
-    def of_groupings(cls, groupings: Sequence[Grouping], counts: tuple[int, int], most: int) -> ContextKinds:
+    def of_groupings(
+        cls, groupings: Sequence[Grouping], counts: tuple[int, int], most: int, everywhere: str = EVERYWHERE
+    ) -> ContextKinds:
         """Every kind, and what any two kinds by unlike properties have in common, where it is something new.
 
         Args:
             groupings: by property.
             counts: how many samples A and B have.
             most: kinds that are kept.
+            everywhere: what the first kind is called.
         """
-        names, rows = [EVERYWHERE], [np.arange(sum(counts))]
+        names, rows = [everywhere], [np.arange(sum(counts))]
         parents: list[tuple[int, ...]] = [()]
         known = {rows[0].tobytes()}
 
@@ -95,7 +98,8 @@ def context_kinds(sets: tuple[JudgedSet, JudgedSet], patch: tuple[int, int], mos
     largest = sorted(found[np.argsort(-held, kind="stable")][:MOST_CLASSES].tolist())
     by_class = [(names.get(k) or f"class {k}", class_id == k) for k in largest]
     centre = [(each[:, :2] + each[:, 2:]) / 2 for each in box]
-    groupings = [by_class, *groups_by_place([each.size[each.objects.frame].astype(np.float64) for each in frames], centre)]
+    sizes = [each.size[each.objects.frame].astype(np.float64) for each in frames]
+    groupings = [by_class, *groups_by_place(sizes, centre)]
     if sets[0].contexts is None:  # patches of label pictures are no objects
         edge = np.concatenate([truncated_objects(each, np.arange(len(each.objects))) for each in frames])
         height = [each[:, 3] - each[:, 1] for each in box]
@@ -117,8 +121,7 @@ def where_sets_differ(
     units, method = comparison.units, comparison.method
     if not schedule.draws:
         return None
-    most = min(MOST_KINDS, max(2, MOST_SUMS // max(1, units.count + units.block_count)))
-    kinds = context_kinds(comparison.sets, method.patch, most)
+    kinds = context_kinds(comparison.sets, method.patch, most_kinds(units.count + units.block_count))
     sums = KindSums.zeros(len(kinds.names.names), units.count, units.block_count)
     first_b = len(comparison.sets[0].frames.objects)
     for class_id, one in classes.items():
@@ -130,6 +133,11 @@ def where_sets_differ(
         most_rows = min(MOST_ROWS, max(FEWEST_ROWS, MOST_SAMPLES * len(rows[0]) // held))
         sums.add_class(pair, method, kinds.bits[np.concatenate([rows[0], first_b + rows[1]])], most_rows)
     return tested_kinds(sums, kinds.names, schedule)
+
+
+def most_kinds(units: int) -> int:
+    """How many kinds the sums of so many units leave room for."""
+    return min(MOST_KINDS, max(2, MOST_SUMS // max(1, units)))
 
 
 def tested_kinds(sums: KindSums, names: KindNames, schedule: DrawSchedule) -> KindDifferences | None:

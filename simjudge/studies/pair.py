@@ -23,6 +23,7 @@ from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_kinds import where_sets_differ
+from simjudge.studies.invented_places import where_detector_invents
 from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
@@ -62,6 +63,7 @@ class PairResult:
         painted: what the patches were painted from.
         method: what a context is.
         where: how A and B differ in each kind of contexts; None where nothing was drawn.
+        where_invented: the same of inventions in each kind of places; None where there are none.
     """
 
     a: JudgedSet
@@ -75,6 +77,7 @@ class PairResult:
     painted: PaintedGeometry
     method: Method
     where: KindDifferences | None = None
+    where_invented: KindDifferences | None = None
 
 
 def compare_pair(
@@ -161,6 +164,7 @@ def compare_judged(
     return PairResult(
         a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method,
         where_sets_differ(comparison, classes, comparison.schedule(settings)) if precision else None,
+        where_detector_invents((a, b), units, method, settings.draws, settings.seed) if precision else None,
     )  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from made_results import KINDS
+from made_results import INVENTED, KINDS
 
 from simjudge.context.kind_differences import KindDifferences
-from simjudge.reports.kind_sentences import where_sentence
+from simjudge.reports.kind_sentences import invented_sentence, where_sentence
 
 
 def kinds(**changes: object) -> KindDifferences:
@@ -24,3 +24,14 @@ def test_no_kind_is_named_by_chance() -> None:
     assert where_sentence(kinds(kinds=by_chance)) == "No kind of context stands out, of 84 that were tested together."
     assert where_sentence(kinds(tested=0, kinds=[])) == ""
     assert where_sentence(None) == ""
+
+
+def test_where_inventions_differ_most_is_named() -> None:
+    found = KindDifferences.from_json(INVENTED)
+    assert invented_sentence(found).replace("\u00a0", " ") == (
+        "Largest difference: nothing labelled near: an invention in 1 % of A and 6 % of B, p = 0.003 over 12 kinds of "
+        "places; an invention in 3 % of A and 7 % of B over all places."
+    )
+    by_chance = KindDifferences.from_json(INVENTED | {"kinds": []})
+    assert invented_sentence(by_chance).startswith("No kind of place stands out, of 12 that were tested together: ")
+    assert invented_sentence(None) == ""

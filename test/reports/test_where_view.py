@@ -23,10 +23,13 @@ def test_kinds_have_a_row_each_and_all_contexts_the_last(result: Result) -> None
     assert shown[0] == ["under 24 px high, on the left", "41", "0.612", "0.401", "−0.211", "−0.290 to −0.132", "0.002"]
     assert shown[-1][0] == "all contexts"
     assert table.rows[0][4].value == pytest.approx(-0.211)
+    invented = where_view(result, SetNames("A", "B")).invented
+    assert invented is not None
+    assert [row[0].text for row in invented.rows] == ["nothing labelled near", "near red", "all places"]
 
 
 def test_a_result_of_an_earlier_version_shows_none(result: Result) -> None:
-    header = {name: value for name, value in result.header.items() if name != "where"}
+    header = {name: value for name, value in result.header.items() if not name.startswith("where")}
     earlier = Result(result.name, result.folder, header, result.overall, result.classes, result.contexts)
     assert where_view(earlier, SetNames("A", "B")).kinds is None
 

@@ -25,7 +25,7 @@ def where_sentence(found: KindDifferences | None) -> str:
     worst = found.outstanding[0]
     over = f"p = {format_p(worst.p)} over {format_count(found.tested)} kinds of contexts"
     return (
-        f"Largest difference: {worst.kind}: {difference_text(worst)}, {over}. Over all contexts: "
+        f"Largest difference, B minus A: {worst.kind}: {difference_text(worst)}, {over}. Over all contexts: "
         f"{difference_text(found.everywhere)}."
     )
 

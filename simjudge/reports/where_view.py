@@ -119,13 +119,13 @@ def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | Non
 
 def _cells(kind: KindDifference) -> list[SortableCell]:
     low, high = format_number(kind.low), format_number(kind.high)
-    means = (kind.performance_a, kind.performance_b, kind.difference)
     return [
         SortableCell(kind.kind, kind.kind),
-        SortableCell(format_count(kind.contexts), kind.contexts),
-        *(SortableCell(format_number(value), value) for value in means),
+        SortableCell(format_number(kind.difference), kind.difference),
         SortableCell(f"{low} to {high}", kind.low),
         SortableCell(format_p(kind.p), kind.p),
+        *(SortableCell(format_number(value), value) for value in (kind.performance_a, kind.performance_b)),
+        SortableCell(format_count(kind.contexts), kind.contexts),
     ]
 
 

@@ -181,10 +181,11 @@ def _range_name(low: float, high: float, text: Callable[[float], str], noun: str
 
 def _count_name(low: float, high: float, _text: Callable[[float], str], noun: str) -> str:
     first = int(max(low, 0))
+    counted = f"{first} {noun[:-1] if first == 1 else noun}"
     if high == np.inf:
-        return f"{first} {noun} or more"
+        return f"{counted} or more"
     if first == high - 1:
-        return f"no {noun}" if first == 0 else f"{first} {noun[:-1] if first == 1 else noun}"
+        return f"no {noun}" if first == 0 else counted
     return f"{first} to {int(high) - 1} {noun}"
 
 
@@ -197,7 +198,7 @@ def groups_by_place(sizes: Sequence[FloatArray], centres: Sequence[FloatArray]) 
     """
     size, centre = np.concatenate(sizes), np.concatenate(centres)
     part = np.clip(np.floor(BINS * centre / np.maximum(size, 1)), 0, BINS - 1)
-    across = ("on the left", "in the middle from left to right", "on the right")
+    across = ("on the left", "in the middle", "on the right")
     down = ("in the upper third", "at middle height", "in the lower third")
     return [[(name, part[:, axis] == k) for k, name in enumerate(names)] for axis, names in enumerate((across, down))]
 
@@ -208,9 +209,9 @@ def _by_visibility(frames: Sequence[FrameSet]) -> Grouping:
     if all(np.isfinite(each).all() for each in visible):
         return quantile_groups(visible, lambda v: f"{100 * v:g} %", "visible")
     covered = np.concatenate([covered_shares(each.objects.frame, each.objects.box) for each in frames])
-    limit = f"{100 * _COVERED:g} % covered by labelled boxes"
+    limit = f"{100 * _COVERED:g} % covered"
     return [
-        ("not covered by labelled boxes", covered == 0),
+        ("not covered", covered == 0),
         (f"up to {limit}", (covered > 0) & (covered <= _COVERED)),
         (f"more than {limit}", covered > _COVERED),
     ]

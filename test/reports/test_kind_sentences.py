@@ -14,8 +14,8 @@ def kinds(**changes: object) -> KindDifferences:
 
 def test_the_largest_difference_beyond_chance_is_named() -> None:
     assert where_sentence(kinds()).replace("\u00a0", " ") == (
-        "Largest difference: under 24 px high, on the left: −0.211 (95 %: −0.290 to −0.132), p = 0.002 over 84 kinds "
-        "of contexts. Over all contexts: −0.052 (95 %: −0.080 to −0.024)."
+        "Largest difference, B minus A: under 24 px high, on the left: −0.211 (95 %: −0.290 to −0.132), p = 0.002 over "
+        "84 kinds of contexts. Over all contexts: −0.052 (95 %: −0.080 to −0.024)."
     )
 
 

@@ -147,8 +147,8 @@ def test_of_many_classes_the_frequent_ones_are_kinds():
     ("values", "whole", "names"),
     [
         ([*range(10, 100)], False, ["under 40 px", "40 to under 69 px", "69 px or more"]),
-        ([0, 0, 0, 0, 0, 1, 1, 2], True, ["no px", "1 px or more"]),
-        ([0, 1, 2, 3, 4, 5, 6, 7, 8], True, ["0 to 2 px", "3 to 5 px", "6 px or more"]),
+        ([0, 0, 0, 0, 0, 1, 1, 2], True, ["no cones", "1 cone or more"]),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8], True, ["0 to 2 cones", "3 to 5 cones", "6 cones or more"]),
         ([1.0] * 9 + [0.5], False, ["under 1 px", "1 px or more"]),
         ([5.0] * 9, False, []),
         ([np.nan, np.nan], False, []),
@@ -156,7 +156,7 @@ def test_of_many_classes_the_frequent_ones_are_kinds():
 )
 def test_groups_are_cut_at_round_numbers(values, whole, names):
     value = np.array(values, float)
-    made = quantile_groups([value, value], lambda v: f"{v:g}", "px", whole=whole)
+    made = quantile_groups([value, value], lambda v: f"{v:g}", "cones" if whole else "px", whole=whole)
     assert [name for name, _ in made] == names
     if made and not np.isnan(value).any():
         assert (np.sum([mask for _, mask in made], 0) == 1).all()

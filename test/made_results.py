@@ -15,6 +15,36 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, Images
 from simjudge.core.object_tables import Objects, Predictions
 
+KINDS = {
+    "tested": 84,
+    "everywhere": {"kind": "all contexts", "parts": 0, "contexts": 100, "performance_a": 0.651, "performance_b": 0.599,
+                   "low": -0.08, "high": -0.024, "p": 0.001},
+    "kinds": [
+        {"kind": kind, "parts": parts, "contexts": contexts, "performance_a": a, "performance_b": b, "low": low,
+         "high": high, "p": p}
+        for kind, parts, contexts, a, b, low, high, p in (
+            ("under 24 px high, on the left", 2, 41, 0.612, 0.401, -0.29, -0.132, 0.002),
+            ("under 24 px high", 1, 66, 0.622, 0.511, -0.16, -0.062, 0.004),
+            ("red", 1, 50, 0.66, 0.63, -0.08, 0.02, 0.7),
+            ("green", 1, 50, 0.64, 0.57, -0.13, -0.01, 0.2),
+            ("in the upper third", 1, 30, 0.65, 0.64, -0.07, 0.05, 0.99),
+            ("inside the image", 1, 90, 0.65, 0.61, -0.09, 0.01, 0.31),
+        )
+    ],
+}  # fmt: skip
+"""Kinds of contexts, as result.json has them: made up."""
+INVENTED = {
+    "tested": 12,
+    "everywhere": {"kind": "all places", "parts": 0, "contexts": 900, "performance_a": 0.031, "performance_b": 0.066,
+                   "low": 0.02, "high": 0.05, "p": 0.001},
+    "kinds": [
+        {"kind": "nothing labelled near", "parts": 1, "contexts": 700, "performance_a": 0.012, "performance_b": 0.065,
+         "low": 0.033, "high": 0.073, "p": 0.003},
+        {"kind": "near red", "parts": 1, "contexts": 90, "performance_a": 0.09, "performance_b": 0.08, "low": -0.05,
+         "high": 0.03, "p": 0.9},
+    ],
+}  # fmt: skip
+"""Kinds of places, as result.json has them: made up."""
 SIZE = (640, 360)
 BOX = ("x0", "y0", "x1", "y1")
 
@@ -141,6 +171,8 @@ def write_result(
         "class_names": names or {"1": "red", "2": "green"},
         "by_class": by_class,
         "overall": made_entry(contexts, None, verdict) | changes,
+        "where": KINDS,
+        "where_invented": INVENTED,
         "losses": losses or [],
     }  # fmt: skip
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")

@@ -31,6 +31,7 @@ def compare(
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import compare as run
+    from simjudge.reports.kind_sentences import where_sentence
 
     limit = gap_limit(fail_on, settings)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
@@ -40,6 +41,8 @@ def compare(
         print_note(f"control: {result.control}")
     if result.balance:
         print_note(result.balance)
+    if where := where_sentence(result.where):
+        print_note(where)
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     if limit is not None:

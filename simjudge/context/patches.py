@@ -19,6 +19,9 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import row_offsets
 
+EMPTY = -1
+"""Class of the plane that marks empty contexts, see `Contexts.marked_empty`."""
+
 
 @dataclass(frozen=True, repr=False)
 class Contexts(ShortRepr):
@@ -103,6 +106,18 @@ class Contexts(ShortRepr):
             start, self.plane_class[planes], self.words[planes], self.plane_area[planes], self.area[rows], self.patch,
         )  # fmt: skip
 
+    def marked_empty(self) -> Contexts:
+        """The same, but contexts in which nothing is set hold a pixel of a class of their own: they are alike then."""
+        empty = self.area == 0
+        at = self.start[:-1][empty]
+        words = np.insert(self.words, at, 0, axis=0)
+        plane_class = np.insert(self.plane_class, at, EMPTY)
+        words[plane_class == EMPTY, 0] = 1
+        start = self.start + np.concatenate([[0], np.cumsum(empty)])
+        return Contexts(
+            start, plane_class, words, np.insert(self.plane_area, at, 1), np.where(empty, 1, self.area), self.patch
+        )
+
     def planes(self, index: int, patch: tuple[int, int]) -> dict[int, npt.NDArray[np.bool_]]:
         """One context as boolean images by class: to look at, not for speed.
 
@@ -129,29 +144,54 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         method: patch size, mask factor, planes and rounding.
         anchors: (N,) rows of `frames.objects`.
     """
-    objects = frames.objects
-    size = frames.size[objects.frame]
-    edges = whole_pixel_boxes(objects.box, size) if method.integer_boxes else round_to_pixels(objects.box)
-    masks = objects.masks if method.paint_masks and objects.masks is not None else Masks.none(len(objects))
-    height, width = method.patch
-    classes, plane = np.unique(objects.class_id, return_inverse=True)
-    if not method.class_aware:
-        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
+    edges, (height, width) = _whole_edges(frames, method), method.patch
     twice, side = edges[anchors, :2] + edges[anchors, 2:], np.array([width, height], np.int64)
     # The authors' public tool halves an odd patch by itself.
     origin = twice // 2 - side // 2 if method.integer_boxes else (twice - side) // 2
+    return _cut_patches(frames, method, frames.objects.frame[anchors], origin, _window(edges[anchors], method))
+
+
+def place_contexts(frames: FrameSet, method: Method, frame: IntArray, origin: IntArray) -> Contexts:
+    """The contexts of some places, whatever is there.
+
+    Args:
+        frames: the set; every one of its objects shows in the patches.
+        method: patch size, planes and rounding.
+        frame: (N,) the frame of each place.
+        origin: (N, 2), column and row of each patch's upper left pixel.
+    """
+    whole = np.tile(np.array([0, 0, *method.patch[::-1]], np.int64), (len(frame), 1))
+    return _cut_patches(frames, method, frame, origin, whole)
+
+
+def _whole_edges(frames: FrameSet, method: Method) -> IntArray:
+    """The edges of all objects on the pixel grid."""
+    objects = frames.objects
+    if method.integer_boxes:
+        return whole_pixel_boxes(objects.box, frames.size[objects.frame])
+    return round_to_pixels(objects.box)
+
+
+def _cut_patches(frames: FrameSet, method: Method, frame: IntArray, origin: IntArray, window: IntArray) -> Contexts:
+    """Paint the objects of a set into patches, of which `window` is kept."""
+    objects, edges, (height, width) = frames.objects, _whole_edges(frames, method), method.patch
+    masks = objects.masks if method.paint_masks and objects.masks is not None else Masks.none(len(objects))
+    classes, plane = np.unique(objects.class_id, return_inverse=True)
+    if not method.class_aware:
+        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
     painted = _Painted(objects.frame, plane.reshape(-1).astype(np.int64), _extent(edges, masks), masks)
     if frames.cyclic and len(origin):
-        painted = painted.around(size[:, 0], int(origin[:, 0].min()), int(origin[:, 0].max()) + width)
+        widths = frames.size[objects.frame][:, 0]
+        painted = painted.around(widths, int(origin[:, 0].min()), int(origin[:, 0].max()) + width)
     painted = painted.inside(frames.size, cyclic=frames.cyclic)
     scene = (
-        objects.frame[anchors],
+        frame,
         row_offsets(painted.frame, len(frames)),
         painted.extent,
         painted.plane,
         len(classes),
         np.ascontiguousarray(origin),
-        _window(edges[anchors], method),
+        window,
     )
     start = np.concatenate([[0], np.cumsum(count_planes(*scene))]).astype(np.int64)
     plane_class, words, plane_area = _empty_planes(int(start[-1]), height, width)

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simjudge.context.entry_numbers import ComparisonNumbers
+from simjudge.context.kind_differences import KindDifferences
 from simjudge.context.verdicts import Verdict
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.balance_sentences import balance_sentence
-from simjudge.reports.breakdowns import BreakdownRow, breakdowns
 from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.kept_result import KeptResult
+from simjudge.reports.kind_sentences import INVENTED, saved_kinds
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
@@ -184,12 +185,15 @@ class ComparisonResult(ShownResult):
             raise SimjudgeError(f"{self.name}: has no contexts")
         return self.saved.contexts
 
-    def breakdowns(self) -> list[BreakdownRow]:
-        """Performance, misses and W1 by distance, truncation and visible share, for every class.
+    @property
+    def where(self) -> KindDifferences | None:
+        """How the sets differ in each kind of contexts, by class, size, place and so on; None where not tested."""
+        return saved_kinds(self.saved)
 
-        Where not all objects have a distance or a visible share, box height or cover by other boxes stands in for it.
-        """
-        return breakdowns(self.saved)
+    @property
+    def where_invented(self) -> KindDifferences | None:
+        """The share of places with an invention, in each kind of places; None where there are no inventions."""
+        return saved_kinds(self.saved, INVENTED)
 
     @property
     def confusion(self) -> dict[str, dict[str, dict[str, int]]]:

@@ -51,6 +51,7 @@ NOT_COMPUTED = ("false_positives_a", "false_positives_b", "map50_a", "map50_b", 
 """Fields of result.json that boxes and performance do not give."""
 UNCHECKED = (
     "that the input is real: invented boxes and predictions give numbers that agree",
+    "in which kinds of contexts and of places two sets differ most",
     "that nothing was left out: other comparisons, predictions that belong to no object, frames without objects",
     "the one-to-one assignment of predictions to objects, and with preset cpd performance 0: taken as the table has it",
     "the sampling units, and the expected performance of adjusted results: both are taken as the table has them",

@@ -32,7 +32,7 @@ def next_step(result: Result) -> str:
         return WORKING_DETECTOR
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
-        f"{_largest_gap(result)}The report's breakdowns and galleries show in which contexts the two differ. simjudge "
+        f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. simjudge "
         "explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. Then compare "
         "again."
     )

@@ -13,11 +13,11 @@ from simjudge.context.patch_size import small_patch_note
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.balance_sentences import balance_sentence
-from simjudge.reports.breakdown_view import BreakdownView, breakdown_view
 from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.figures import w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
+from simjudge.reports.kind_sentences import saved_kinds, where_sentence
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.number_format import DASH
 from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
@@ -41,6 +41,7 @@ from simjudge.reports.sentences import (
 )
 from simjudge.reports.sweep_view import SweepCharts, sweep_charts
 from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
+from simjudge.reports.where_view import WhereView, where_view
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -85,7 +86,7 @@ class ResultView:
         is_sorted: whether classes are ordered by their gap.
         maps: whether each class has context maps.
         gallery: the cards.
-        breakdowns: the contexts by distance, truncation and occlusion, and the confusion of classes.
+        where: kinds of contexts, and the confusion of classes.
         tables, notes: all numbers, and their footnotes.
         inputs, parameters: what was compared, and how.
         losses: what was lost from the input.
@@ -108,7 +109,7 @@ class ResultView:
     is_sorted: bool
     maps: bool
     gallery: Gallery
-    breakdowns: BreakdownView
+    where: WhereView
     tables: list[NumberTable]
     notes: list[str]
     inputs: list[tuple[str, list[str]]]
@@ -171,7 +172,7 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         is_sorted=classes > SORTED_BY_ID,
         maps=share.maps,
         gallery=gallery,
-        breakdowns=breakdown_view(result, [e.key for e in charted], names),
+        where=where_view(result, names),
         tables=tables,
         notes=notes,
         inputs=_inputs(result.header),
@@ -204,6 +205,7 @@ def _facts(result: Result, names: SetNames) -> list[str]:
         return []
     facts = overlap_sentences(result.overall, names)
     facts += [*performance_sentences(result.overall, names), correction_sentence(result.classes)]
+    facts.append(where_sentence(saved_kinds(result)))
     return [f for f in facts if f]
 
 

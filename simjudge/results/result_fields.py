@@ -132,6 +132,27 @@ class BalanceFields(OpenFields):
     adjusted: bool
 
 
+class KindFields(OpenFields):
+    """One kind of contexts."""
+
+    kind: str
+    parts: Annotated[int, Whole(0, 2)]
+    contexts: Count
+    performance_a: Annotated[float, Number()]
+    performance_b: Annotated[float, Number()]
+    low: Annotated[float, Number()]
+    high: Annotated[float, Number()]
+    p: Annotated[float, Number()]
+
+
+class KindsFields(OpenFields):
+    """Kinds of contexts that were tested together."""
+
+    tested: Count
+    everywhere: KindFields
+    kinds: list[KindFields]
+
+
 class _HeaderFields(OpenFields):
     parameters: ParameterFields
     inputs: InputsFields
@@ -155,6 +176,8 @@ class ResultFile(_HeaderFields):
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
+    where: KindsFields | None = None
+    where_invented: KindsFields | None = None
 
 
 class CurveFields(OpenFields):

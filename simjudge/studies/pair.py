@@ -11,6 +11,7 @@ from simjudge.context.algorithm import ClassComparison
 from simjudge.context.certainty import Certainty
 from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.join_parts import PartRunner
+from simjudge.context.kind_differences import KindDifferences
 from simjudge.context.method import Method
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray, IntArray
@@ -21,6 +22,8 @@ from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.context_kinds import where_sets_differ
+from simjudge.studies.invented_places import where_detector_invents
 from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
@@ -59,6 +62,8 @@ class PairResult:
         balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
         method: what a context is.
+        where: how A and B differ in each kind of contexts; None where nothing was drawn.
+        where_invented: the same of inventions in each kind of places; None where there are none.
     """
 
     a: JudgedSet
@@ -71,6 +76,8 @@ class PairResult:
     balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
+    where: KindDifferences | None = None
+    where_invented: KindDifferences | None = None
 
 
 def compare_pair(
@@ -90,14 +97,14 @@ def compare_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
-        precision: also compute average precision and the confusion of classes.
+        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, kinds
+            of contexts.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
     """
     losses = Losses()
-    precision = precision and settings.task != SEMANTIC
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
@@ -123,7 +130,7 @@ def compare_judged(
         painted: what their patches are painted from.
         settings: of the comparison.
         losses: frames that could not take part.
-        precision: also count the confusion of classes.
+        precision: also count the confusion of classes, and tell kinds of contexts apart.
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
@@ -146,7 +153,7 @@ def compare_judged(
     }
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
-    if precision:
+    if precision and settings.task != SEMANTIC:
         table = {
             which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
             for which, judged in (("a", a), ("b", b))
@@ -155,7 +162,9 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method,
+        where_sets_differ(comparison, classes, comparison.schedule(settings)) if precision else None,
+        where_detector_invents((a, b), units, method, settings.draws, settings.seed) if precision else None,
     )  # fmt: skip
 
 

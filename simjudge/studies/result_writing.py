@@ -147,5 +147,10 @@ def result_content(
         "class_names": {str(k): name for k, name in sorted(names.items())},
         **result.numbers.to_json(),
         "balance": {str(k): _balance_content(one) for k, one in sorted(result.balance.items())},
+        **{
+            name: found.to_json()
+            for name, found in (("where", result.where), ("where_invented", result.where_invented))
+            if found is not None
+        },
         "losses": losses.lines(),
     }

@@ -64,4 +64,4 @@ def test_the_class_that_differs_most_comes_first() -> None:
             ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
     )  # fmt: skip
     assert next_step(made("gap", classes)).startswith("Begin with class green, whose gap is 0.200. ")
-    assert next_step(made("gap", classes[:1])).startswith("The report's breakdowns")
+    assert next_step(made("gap", classes[:1])).startswith("The report's kinds of contexts")

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drive_recordings import write_drive
-from made_results import made_contexts, made_set, write_result, write_sweep
+from made_results import KINDS, made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
-from simjudge.reports.breakdowns import breakdowns
 from simjudge.reports.page import write_report
 from simjudge.reports.report import report
 from simjudge.results.context_table import ContextTable
@@ -106,14 +105,14 @@ def test_nothing_reaches_over_the_window(
 
 ORDER = """<script>
 const table = document.querySelector("table.rows"), heads = [...table.querySelectorAll("thead th")];
-const column = heads.findIndex((head) => head.textContent === "mean W1");
+const column = heads.findIndex((head) => head.textContent === "B minus A");
 const rows = () => [...table.tBodies[0].rows].filter((row) => row.offsetParent);
 const shown = () => rows().map((row) => row.cells[column].dataset.value);
 const said = [shown().join()];
 heads[column].firstChild.click(); said.push(shown().join());
 heads[column].firstChild.click(); said.push(shown().join());
 const field = table.closest(".scroll").previousElementSibling.querySelector("input");
-field.value = "RED edge"; field.dispatchEvent(new Event("input")); said.push(shown().join());
+field.value = "PX left"; field.dispatchEvent(new Event("input")); said.push(shown().join());
 document.documentElement.dataset.said = said.join("|");
 </script>"""
 
@@ -126,14 +125,11 @@ def test_rows_are_ordered_by_a_click_and_chosen_by_words(
     asked.write_text(html.replace("</body>", ORDER + "</body>"), encoding="utf-8")
     found = re.search(r'data-said="([^"]*)"', _run(chromium, tmp_path, asked, "--dump-dom").stdout)
     assert found is not None
-    as_it_was, down, up, chosen = ([float(v) if v else None for v in part.split(",")] for part in found[1].split("|"))
-    known = sorted(v for v in as_it_was if v is not None)
-    unknown = [None] * (len(as_it_was) - len(known))
-    assert len(known) > 10
-    assert down == known[::-1] + unknown
-    assert up == known + unknown
-    rows = breakdowns(load_results([pages["one"].parent / "cones"])[0])
-    assert chosen == [row.w1 for row in rows if row.label == "red" and row.group == "at the image's edge"]
+    as_it_was, down, up, chosen = ([float(v) for v in part.split(",")] for part in found[1].split("|"))
+    assert len(as_it_was) == len(KINDS["kinds"]) + 1
+    assert down == sorted(as_it_was, reverse=True)
+    assert up == sorted(as_it_was)
+    assert chosen == as_it_was[:1]
 
 
 @pytest.mark.long

@@ -1,16 +1,14 @@
-"""What the page shows of breakdowns: a table of rows, and which class predictions landed on objects of each class."""
+"""Where two sets differ, as the page shows it: kinds of contexts, and the classes that predictions mistook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from simjudge.reports.breakdowns import BreakdownRow, breakdowns, is_known
-from simjudge.reports.number_format import format_count, format_number, format_percent
+from simjudge.context.kind_differences import KindDifference, KindDifferences
+from simjudge.reports.kind_sentences import INVENTED, invented_sentence, saved_kinds, where_sentence
+from simjudge.reports.number_format import format_count, format_number, format_p, format_percent
 from simjudge.reports.sentences import SetNames
-from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import Result
 
 NOTHING = "none"
@@ -70,28 +68,35 @@ class ConfusionTable:
 
 
 @dataclass(frozen=True)
-class BreakdownView:
-    """Breakdowns of one result.
+class KindTable:
+    """Kinds of contexts.
 
     Attributes:
+        sentence: which differs most.
         rows: the cells of the table, in the order of its columns.
-        sources: sentences that say what distance and occlusion are in this table.
+    """
+
+    sentence: str
+    rows: list[list[SortableCell]]
+
+
+@dataclass(frozen=True)
+class WhereView:
+    """Where two sets differ.
+
+    Attributes:
+        kinds: kinds of contexts; None where the result holds none.
+        invented: kinds of places, and the share of them that hold an invention; None without inventions.
         confusion: one for A and one for B; empty where the result does not hold it.
     """
 
-    rows: list[list[SortableCell]]
-    sources: list[str]
+    kinds: KindTable | None
+    invented: KindTable | None
     confusion: list[ConfusionTable]
 
 
-def breakdown_view(result: Result, keys: Sequence[str], names: SetNames) -> BreakdownView:
-    """Gather what the page shows.
-
-    Args:
-        result: a saved or a fresh result.
-        keys: the classes to show, by id as text, and "overall".
-        names: what the sets are called.
-    """
+def where_view(result: Result, names: SetNames) -> WhereView:
+    """Gather what the page shows; `names` are those of the sets."""
     counts = result.header.get("confusion") or {}
     labels = {entry.key: entry.label for entry in result.classes}
     labels |= {str(key): str(name) for key, name in (result.header.get("class_names") or {}).items()}
@@ -100,48 +105,28 @@ def breakdown_view(result: Result, keys: Sequence[str], names: SetNames) -> Brea
         for which, name in (("a", names.a), ("b", names.b))
         if which in counts
     ]
-    return BreakdownView([_cells(row) for row in breakdowns(result, keys)], _sources(result.contexts, names), tables)
+    kinds, invented = saved_kinds(result), saved_kinds(result, INVENTED)
+    return WhereView(
+        _kind_table(kinds, where_sentence(kinds)), _kind_table(invented, invented_sentence(invented)), tables
+    )
 
 
-def _sources(contexts: ContextTable | None, names: SetNames) -> list[str]:
-    """What the table takes for distance and occlusion, and why it does not take the true values where it does not."""
-    if contexts is None:
-        return []
-    if is_known(contexts, "distance"):
-        distance = "Distances are true: metres from the camera to the centre of the object."
-    else:
-        distance = f"The height of the box stands in for distance: {_unknown(contexts, 'distance', names)}."
-    if is_known(contexts, "visible"):
-        visible = (
-            "Visible shares are true: the share of the object's silhouette that is neither hidden by other things nor"
-            " beyond the edge of the image."
-        )
-    else:
-        visible = (
-            "The share of a box that other labelled boxes cover, whichever of them is in front, stands in for"
-            f" occlusion: {_unknown(contexts, 'visible', names)}."
-        )
-    return [distance, visible]
+def _kind_table(found: KindDifferences | None, sentence: str) -> KindTable | None:
+    if found is None:
+        return None
+    return KindTable(sentence, [_cells(each) for each in (*found.kinds, found.everywhere)])
 
 
-def _unknown(contexts: ContextTable, column: str, names: SetNames) -> str:
-    """Such as "12 of 40 objects of A and 7 of 9 objects of B have no visible share"."""
-    what = {"distance": "distance", "visible": "visible share"}[column]
-    unknown = np.isnan(contexts[column])
-    parts = [
-        f"{format_count(int((unknown & side).sum()))} of {format_count(int(side.sum()))} objects of {name}"
-        for side, name in ((contexts.is_a, names.a), (~contexts.is_a, names.b))
-        if (unknown & side).any()
+def _cells(kind: KindDifference) -> list[SortableCell]:
+    low, high = format_number(kind.low), format_number(kind.high)
+    return [
+        SortableCell(kind.kind, kind.kind),
+        SortableCell(format_number(kind.difference), kind.difference),
+        SortableCell(f"{low} to {high}", kind.low),
+        SortableCell(format_p(kind.p), kind.p),
+        *(SortableCell(format_number(value), value) for value in (kind.performance_a, kind.performance_b)),
+        SortableCell(format_count(kind.contexts), kind.contexts),
     ]
-    return f"{' and '.join(parts)} have no {what}"
-
-
-def _cells(row: BreakdownRow) -> list[SortableCell]:
-    texts = [SortableCell(text, text) for text in (row.label, row.by, row.group)]
-    counts = [SortableCell(format_count(n), n) for n in (row.n_a, row.n_b)]
-    means = [SortableCell(format_number(v), v) for v in (row.performance_a, row.performance_b, row.difference)]
-    missed = [SortableCell(format_percent(v), v) for v in (row.missed_a, row.missed_b)]
-    return [*texts, *counts, *means, *missed, SortableCell(format_number(row.w1), row.w1)]
 
 
 def _confusion_table(name: str, counts: Counts, labels: Mapping[str, str]) -> ConfusionTable:

@@ -23,6 +23,7 @@ from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
+from simjudge.studies.measured_detector import measure_detector
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sampling_units import SampleUnits
@@ -90,7 +91,7 @@ def compare_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
-        precision: also compute average precision and the confusion of classes.
+        precision: also compute average precision, the confusion of classes, and what else the detector does.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
@@ -123,7 +124,7 @@ def compare_judged(
         painted: what their patches are painted from.
         settings: of the comparison.
         losses: frames that could not take part.
-        precision: also count the confusion of classes.
+        precision: also count the confusion of classes, and judge what else the detector does.
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
@@ -147,6 +148,7 @@ def compare_judged(
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
     if precision:
+        numbers = replace(numbers, measures=measure_detector((a, b), units, method, settings))
         table = {
             which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
             for which, judged in (("a", a), ("b", b))

@@ -14,7 +14,7 @@ _MOST_BINS, _IN_BIN = 10, 20
 """Bins of size of a class at most, and objects of both sets that each should hold."""
 _FEWEST = 2
 """Objects of a set in a bin below which it is left out."""
-_BEYOND_CHANCE = 1.96
+_BEYOND_CHANCE = 2.576
 """Standard errors from which an unlike mix is no chance."""
 
 

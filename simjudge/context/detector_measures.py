@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.certainty import interval_width
+from simjudge.context.certainty import interval_width, p_value
 from simjudge.context.multiple_tests import step_down
 from simjudge.context.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
 from simjudge.core.arrays import FloatArray, IntArray
@@ -25,6 +25,8 @@ FAMILIES = 2
 """The measures are one family beside the performance of objects: their p counts so many times."""
 LEAST_EVEN = 3.0
 """Units of equal weight that a side must be worth: below, one or two units hold nearly everything."""
+_ENDLESS = 10**9
+"""Degrees of freedom of what is known."""
 _ROUNDING = 1e-9
 """A difference below this is one of rounding."""
 _MAIN_STREAM = 2
@@ -212,30 +214,36 @@ def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tupl
     whole = [i for i, each in enumerate(found) if each.a is not None and each.b is not None]
     if not whole or not draws:
         return tuple(stated)
-    spread, skewness, drawn = _draw([found[i] for i in whole], draws, seed)
-    tested: list[int] = []
-    for place, i in enumerate(whole):
-        a, b = found[i].a, found[i].b
-        if a is None or b is None or stated[i].difference is None:
-            continue
-        wide = interval_width(max(1, math.floor(min(a.even_units, b.even_units)) - 1))
-        # The normal numbers know the spread; here it is estimated from few units, so they are widened as t is.
-        drawn[place] *= wide / interval_width(10**9)
-        middle, error = float(stated[i].difference or 0.0), float(spread[place])
-        low, high = (middle - error * _unskewed(sign * wide, float(skewness[place])) for sign in (1, -1))
-        least, most = (-math.inf, math.inf) if found[i].measure in COUNTS else (-1.0, 1.0)
-        reason = _reason(a, b, draws)
-        stated[i] = replace(
-            stated[i], low=max(least, low), high=min(most, high), draws=draws,
-            p_value=_p_value(middle, drawn[place]), verdict_reason=reason,
-            verdict=Verdict.TOO_FEW if reason else Verdict.NOT_TESTED,
-        )  # fmt: skip
-        tested += [] if reason else [place]
-    observed = [abs(stated[whole[place]].difference or 0.0) for place in tested]
-    for place, p in zip(tested, step_down(observed, [drawn[place] for place in tested]), strict=True):
-        one = replace(stated[whole[place]], p_adjusted=min(1.0, FAMILIES * p))
-        stated[whole[place]] = replace(one, verdict=one.verdict_at(one.margin))
+    drawn = _draw([found[i] for i in whole], draws, seed)
+    tests: dict[int, tuple[float, FloatArray]] = {}
+    for i, spread, skewness, chance in zip(whole, *drawn, strict=True):
+        stated[i], observed, by_chance = _with_interval(found[i], stated[i], (float(spread), float(skewness)), chance)
+        if not stated[i].verdict_reason:
+            tests[i] = observed, by_chance
+    corrected = step_down([observed for observed, _ in tests.values()], [chance for _, chance in tests.values()])
+    for i, p in zip(tests, corrected, strict=True):
+        one = replace(stated[i], p_adjusted=min(1.0, FAMILIES * p))
+        stated[i] = replace(one, verdict=one.verdict_at(one.margin))
     return tuple(stated)
+
+
+def _with_interval(
+    found: MeasuredSets, one: DetectorMeasure, moments: tuple[float, float], chance: FloatArray
+) -> tuple[DetectorMeasure, float, FloatArray]:
+    """A measure with its interval and p, the size of its difference as tested, and that by chance."""
+    (error, skewness), middle = moments, one.difference
+    if found.a is None or found.b is None or middle is None:
+        raise AssertionError("only what both sets have is drawn")
+    wide = interval_width(max(1, math.floor(min(found.a.even_units, found.b.even_units)) - 1))
+    # The normal numbers know the spread; here it is estimated from few units, so they are widened as t is.
+    chance = chance * (wide / interval_width(_ENDLESS))
+    observed = abs(error * _symmetric(middle / error, skewness))
+    low, high = (middle - error * _skewed(sign * wide, skewness) for sign in (1, -1))
+    least, most = (-math.inf, math.inf) if found.measure in COUNTS else (-1.0, 1.0)
+    reason = _reason(found.a, found.b, len(chance))
+    verdict = Verdict.TOO_FEW if reason else Verdict.NOT_TESTED
+    known = replace(one, low=max(least, low), high=min(most, high), draws=len(chance), verdict=verdict)
+    return replace(known, p_value=p_value(observed, chance), verdict_reason=reason), observed, chance
 
 
 def _stated(found: MeasuredSets) -> DetectorMeasure:
@@ -248,11 +256,16 @@ def _stated(found: MeasuredSets) -> DetectorMeasure:
     return out if a is None or b is None else replace(out, difference=b.value - a.value)
 
 
-def _unskewed(quantile: float, skewness: float) -> float:
-    """A quantile of (estimate less truth) over its standard error, where the estimate is skewed.
+def _symmetric(statistic: float, skewness: float) -> float:
+    """(Estimate less truth) over its standard error, made symmetric where the estimate is skewed.
 
     Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54 (1992).
     """
+    return statistic + skewness * statistic**2 / 3 + skewness**2 * statistic**3 / 27 + skewness / 6
+
+
+def _skewed(quantile: float, skewness: float) -> float:
+    """The inverse of `_symmetric`."""
     if abs(skewness) < 1e-6:
         return quantile
     return float(3 / skewness * (np.cbrt(1 + skewness * (quantile - skewness / 6)) - 1))
@@ -281,10 +294,6 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
     normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))
     spread = np.sqrt(np.diag(covariance))
     return spread, third / np.maximum(spread, 1e-300) ** 3, np.abs(normals @ root).T.copy()
-
-
-def _p_value(difference: float, chance: FloatArray) -> float:
-    return float((1 + np.sum(chance >= abs(difference) * (1 - 1e-9))) / (1 + len(chance)))
 
 
 def _reason(a: SideEstimate, b: SideEstimate, draws: int) -> Reason:

@@ -724,6 +724,11 @@ def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: 
     )
     if measures:
         texts[f"{name}|sentence"] += f" Performance by itself: {WORDS[overall['verdict']].lower()}."
+    texts[f"{name}|sentence"] += (
+        " What else the detector does was judged too; its numbers are stated, not computed again."
+        if said.get("measures")
+        else " What else the detector does (false positives, scores, recall) was not judged."
+    )
     texts[f"{name}|margin"] = f"{margin:g}"
     texts[f"{name}|p_of_all"] = short(p_of_all)
     texts[f"{name}|unseen"] = f"{unseen:,}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from simjudge.context.certainty import Certainty
-from simjudge.context.verdicts import MARGIN, Reason, Verdict
+from simjudge.context.detector_measures import DetectorMeasure
+from simjudge.context.verdicts import MARGIN, Reason, Verdict, worst_verdict
 
 _SIDES = ("false_positives_a", "map50_a", "map50_95_a", "false_positives_b", "map50_b", "map50_95_b")
 _POINTWISE = ("pointwise_pairs", "pointwise_mean_difference")
@@ -178,12 +179,14 @@ class ComparisonNumbers:
         overall: of all classes together.
         confusion: of each set, see docs/results.md; None where it was not counted.
         control: by "a" and "b", that of each set; empty where nothing was drawn.
+        measures: what else the detector does; empty where that was not judged.
     """
 
     by_class: Mapping[str, EntryNumbers]
     overall: EntryNumbers
     confusion: Mapping[str, Any] | None = None
     control: Mapping[str, Control] = field(default_factory=dict)
+    measures: tuple[DetectorMeasure, ...] = ()
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> ComparisonNumbers:
@@ -194,7 +197,9 @@ class ComparisonNumbers:
         """
         by_class = {key: EntryNumbers.from_json(entry) for key, entry in content["by_class"].items()}
         control = {side: Control.from_json(found) for side, found in (content.get("control") or {}).items()}
-        return cls(by_class, EntryNumbers.from_json(content["overall"]), content.get("confusion"), control)
+        measures = tuple(DetectorMeasure.from_json(*each) for each in (content.get("measures") or {}).items())
+        overall = EntryNumbers.from_json(content["overall"])
+        return cls(by_class, overall, content.get("confusion"), control, measures)
 
     def to_json(self) -> dict[str, Any]:
         """The fields of a result file."""
@@ -204,7 +209,14 @@ class ComparisonNumbers:
         }
         if self.control:
             content["control"] = {side: found.to_json() for side, found in self.control.items()}
+        if self.measures:
+            content["measures"] = {each.measure.value: each.to_json() for each in self.measures}
         return content if self.confusion is None else content | {"confusion": dict(self.confusion)}
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all that was judged: performance over all classes together, and what else the detector does."""
+        return worst_verdict(self.overall.verdict, *(each.verdict for each in self.measures))
 
     @property
     def entries(self) -> Sequence[tuple[str | None, EntryNumbers]]:

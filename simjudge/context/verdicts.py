@@ -32,6 +32,11 @@ class Reason(StrEnum):
 GAPS = (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
 """The verdicts by which the sets differ."""
 
+_WORST_FIRST = (
+    Verdict.LARGE_GAP, Verdict.GAP, Verdict.NO_OVERLAP, Verdict.CANNOT_TELL, Verdict.TOO_FEW, Verdict.SMALL_GAP,
+    Verdict.PREDICTS,
+)  # fmt: skip
+
 SIGNIFICANCE = 0.05
 """Corrected p value up to which a difference counts as a gap."""
 MARGIN = 0.05
@@ -61,3 +66,15 @@ def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdi
 def turns(verdict: Verdict, other: Verdict) -> bool:
     """Whether two verdicts contradict each other: by one there is a gap that may matter, by the other there is none."""
     return {Verdict.PREDICTS} < {verdict, other} <= {Verdict.PREDICTS, Verdict.GAP, Verdict.LARGE_GAP}
+
+
+def worst_verdict(performance: Verdict, *others: Verdict) -> Verdict:
+    """The verdict on all that was judged.
+
+    Args:
+        performance: that on performance in like contexts; where it was not tested, nothing is said.
+        others: those on what else the detector does; what was not tested does not count.
+    """
+    if performance == Verdict.NOT_TESTED:
+        return performance
+    return min((performance, *(each for each in others if each != Verdict.NOT_TESTED)), key=_WORST_FIRST.index)

@@ -1,4 +1,4 @@
-"""mAP50 and mAP50-95, COCO's way, through pycocotools."""
+"""mAP50 and mAP50-95, COCO's way, through pycocotools; and which predictions are hits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray
+from simjudge.context.precision_curve import RankedPredictions
+from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.frames import FrameSet
 
 OVERALL = -1
@@ -30,6 +31,20 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
         By class id, for every class that is named, labelled or predicted, and under `OVERALL` the mean over the classes
         that have objects. Both numbers are None where the class has no object in these frames: it is undefined.
     """
+    return ranked_precision(frames, max_detections)[0]
+
+
+def ranked_precision(
+    frames: FrameSet, max_detections: int = 100
+) -> tuple[dict[int, AveragePrecision], dict[int, RankedPredictions]]:
+    """`average_precision`, and the hits at IoU 0.5 that it rests on.
+
+    Args:
+        frames, max_detections: see `average_precision`.
+
+    Returns:
+        What `average_precision` gives; and by class id, of every class that has objects, its predictions by score.
+    """
     both = frames.labelled & frames.predicted
     objects, predictions = frames.objects, frames.predictions
     kept = objects.take(np.flatnonzero(both[objects.frame]))
@@ -38,19 +53,39 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
         named |= {int(c) for c in np.unique(predictions.class_id)}
     out: dict[int, AveragePrecision] = dict.fromkeys(sorted(named), (None, None))
     present = [int(c) for c in np.unique(kept.class_id)]
+    ranked: dict[int, RankedPredictions] = {}
     if present and predictions is not None:
-        precision = _precision(frames, both, present, max_detections)
+        evaluation, rows = _evaluation(frames, both, present, max_detections)
+        precision = evaluation.eval["precision"][:, :, :, 0, 0]
+        ranked = _ranked(evaluation, rows, present)
         for i, class_id in enumerate(present):
             # A class that has objects has a precision everywhere: -1 does not occur.
             out[class_id] = (float(precision[0, :, i].mean()), float(precision[:, :, i].mean()))
     defined = [(at50, mean) for at50, mean in out.values() if at50 is not None and mean is not None]
     overall = np.mean(defined, axis=0) if defined else None
     out[OVERALL] = (None, None) if overall is None else (float(overall[0]), float(overall[1]))
+    return out, ranked
+
+
+def _ranked(evaluation: Any, rows: tuple[IntArray, IntArray], classes: list[int]) -> dict[int, RankedPredictions]:
+    """The predictions of each class in the order in which pycocotools takes them; its ids begin at 1."""
+    of_class: dict[int, list[tuple[Any, Any, Any]]] = {k: [] for k in classes}
+    for image in evaluation.evalImgs:
+        if image is not None and image["dtIds"]:
+            of_class[image["category_id"]].append((image["dtIds"], image["dtMatches"][0], image["dtScores"]))
+    out = {}
+    for k, parts in of_class.items():
+        columns = [np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in range(3)]
+        order = np.argsort(-columns[2], kind="mergesort")
+        found, matched = (column[order].astype(np.int64) - 1 for column in columns[:2])
+        out[k] = RankedPredictions(rows[1][found], np.where(matched >= 0, rows[0][np.maximum(matched, 0)], -1))
     return out
 
 
-def _precision(frames: FrameSet, both: BoolArray, classes: list[int], max_detections: int) -> Any:
-    """Precision by IoU threshold (10), recall level (101) and class, from pycocotools (which prints)."""
+def _evaluation(
+    frames: FrameSet, both: BoolArray, classes: list[int], max_detections: int
+) -> tuple[Any, tuple[IntArray, IntArray]]:
+    """What pycocotools (which prints) makes of some classes, and the rows of objects and predictions by their ids."""
     from pycocotools.coco import COCO  # noqa: PLC0415 - heavy
     from pycocotools.cocoeval import COCOeval  # noqa: PLC0415
 
@@ -60,8 +95,8 @@ def _precision(frames: FrameSet, both: BoolArray, classes: list[int], max_detect
         truth, found = COCO(), COCO()
         images = [{"id": int(i)} for i in np.flatnonzero(both)]
         categories = [{"id": c} for c in classes]
-        rows = np.flatnonzero(both[objects.frame])
-        truth.dataset = {"images": images, "categories": categories, "annotations": _annotations(objects, rows)}
+        labels = np.flatnonzero(both[objects.frame])
+        truth.dataset = {"images": images, "categories": categories, "annotations": _annotations(objects, labels)}
         rows = np.flatnonzero(both[predictions.frame] & np.isin(predictions.class_id, classes))
         detected = _annotations(predictions, rows)
         for annotation, score in zip(detected, predictions.score[rows].tolist(), strict=True):
@@ -74,7 +109,7 @@ def _precision(frames: FrameSet, both: BoolArray, classes: list[int], max_detect
         evaluation.params.areaRng, evaluation.params.areaRngLbl = [[0, 1e10]], ["all"]
         evaluation.evaluate()
         evaluation.accumulate()
-    return evaluation.eval["precision"][:, :, :, 0, 0]
+    return evaluation, (labels, rows)
 
 
 def _annotations(table: Any, rows: Any) -> list[dict[str, Any]]:

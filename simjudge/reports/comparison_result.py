@@ -16,12 +16,12 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.control_sentences import control_sentence
+from simjudge.reports.detector_sentences import overall_headline, overall_meaning
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.kind_sentences import INVENTED, saved_kinds
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
 from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
-from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
 from simjudge.results.drive_result import is_drive_result, load_drive_result
 from simjudge.results.many_sets_result import load_many_sets
@@ -154,14 +154,13 @@ class ComparisonResult(ShownResult):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict over all classes together."""
-        return self.numbers.overall.verdict
+        """The worst of all that was judged: performance over all classes together, and what else the detector does."""
+        return self.saved.verdict
 
     @property
     def meaning(self) -> str:
-        """What the verdict over all classes together means, and which numbers it rests on."""
-        entry, names = self.saved.overall, SetNames.of_result(self.saved)
-        return "" if entry is None else f"{headline(entry)}: {verdict_sentence(entry, names)}"
+        """What the verdict means, and which numbers it rests on."""
+        return "" if self.saved.overall is None else f"{overall_headline(self.saved)}: {overall_meaning(self.saved)}"
 
     @property
     def balance(self) -> str:

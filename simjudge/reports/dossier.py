@@ -245,13 +245,12 @@ def _page(
 ) -> str:
     parts, said = [], {"seal": facts["seal"], "count": str(facts["count"])}
     for result, each, fact in zip(results, inputs, facts["results"], strict=True):
-        overall, *_ = result.entries
         unseen = fact["performance_not_of_boxes"]
         said |= dossier_check.page_texts(result.name, dict(result.header), fact["p_of_all_results"], unseen)
         keys = ["overall", *result.header["by_class"]]
         parts.append({
             "name": result.name,
-            "colour": VERDICT_COLOURS[overall.verdict],
+            "colour": VERDICT_COLOURS[result.verdict],
             "rows": [
                 (key, entry.label, VERDICT_COLOURS[entry.verdict])
                 for key, entry in zip(keys, result.entries, strict=True)

@@ -46,6 +46,8 @@ WORDS = {
     "large_gap": "Large gap", "gap": "Gap", "small_gap": "Small gap", "predicts": "Predicts within the margin",
     "cannot_tell": "Cannot tell", "too_few": "Too few", "no_overlap": "No overlap", "not_tested": "Not tested",
 }  # fmt: skip
+WORST_FIRST = ("large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts", "not_tested")
+"""Verdicts; the worst of all that was judged stands before the page."""
 NOT_COMPUTED = ("false_positives_a", "false_positives_b", "map50_a", "map50_b", "map50_95_a", "map50_95_b",
                 "pointwise_pairs", "pointwise_mean_difference", "p_study", "verdict_study")  # fmt: skip
 """Fields of result.json that boxes and performance do not give."""
@@ -55,7 +57,8 @@ UNCHECKED = (
     "that nothing was left out: other comparisons, predictions that belong to no object, frames without objects",
     "the one-to-one assignment of predictions to objects, and with preset cpd performance 0: taken as the table has it",
     "the sampling units, and the expected performance of adjusted results: both are taken as the table has them",
-    "false positives, average precision, confusion and pointwise numbers of result.json",
+    "numbers of what else the detector does: false positives a frame, score of matches, recall, average precision",
+    "confusion and pointwise numbers of result.json",
     "names, paths, digests of the inputs, versions, and words of the page outside its verdicts and numbers",
 )
 
@@ -647,11 +650,33 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
                              ("mean_w1", "noise", "gap", "gap_low", "gap_high", "p_value"))  # fmt: skip
             what = "differs" if differs else "as the result says"
             lines.append(f"{name}: {WORDS[found['verdict']]}: {main}: {what}")
+        wrong += [f"{key}: {each['verdict']} does not follow from p, interval and margin"
+                  for key, each in said.get("measures", {}).items()
+                  if each["verdict"] != measure_verdict(each)]  # fmt: skip
         more = [key for key, entry in said["by_class"].items() if key not in classes and entry["n_a"] + entry["n_b"]]
         return lines, wrong + [f"class {key} is not in contexts.csv" for key in more], unseen
     except (RefusedError, ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, OSError, RecursionError,
             TypeError, ValueError, csv.Error) as error:  # fmt: skip
         return [], [f"cannot be computed: {said_of(error)}"], 0
+
+
+def measure_verdict(each: dict[str, Any]) -> str:
+    """The verdict on what else the detector does, by its stated numbers."""
+    p, low, high, margin = (each[name] for name in ("p_adjusted", "low", "high", "margin"))
+    if p is None:
+        return "too_few" if each["verdict_reason"] else "not_tested"
+    least, most = 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
+    if p > SIGNIFICANCE:
+        return "predicts" if most < margin else "cannot_tell"
+    return "small_gap" if most < margin else "large_gap" if least >= margin else "gap"
+
+
+def overall_verdict(said: dict[str, Any]) -> tuple[str, list[str]]:
+    """The worst verdict of all that was judged, and the measures that make it; none where performance does."""
+    own = said["overall"]["verdict"]
+    stated = {name: each["verdict"] for name, each in said.get("measures", {}).items() if own != "not_tested"}
+    worst = min([own, *stated.values()], key=WORST_FIRST.index)
+    return worst, [] if worst == own else [name.replace("_", " ") for name, each in stated.items() if each == worst]
 
 
 def said_of(error: BaseException) -> str:
@@ -691,10 +716,19 @@ def page_texts(name: str, said: dict[str, Any], p_of_all: float | None, unseen: 
             f"{place}|detectable": short(entry["detectable_gap"]),
         }
     margin, why = said["parameters"]["margin"], overall["verdict_reason"].replace("_", " ")
-    texts[f"{name}|headline"] = f"{WORDS[overall['verdict']]}{f' ({why})' if why else ''}"
+    worst, measures = overall_verdict(said)
+    why = ", ".join(measures) if measures else why
+    texts[f"{name}|headline"] = f"{WORDS[worst]}{f' ({why})' if why else ''}"
     texts[f"{name}|sentence"] = (
         f"{name}: of {overall['n_a']:,} objects of A, {overall['compared']:,} were compared, at a margin of {margin:g}."
         f" The gap of performance is {texts[f'{name}|overall|gap']}, p {short(overall['p_value'])}."
+    )
+    if measures:
+        texts[f"{name}|sentence"] += f" Performance by itself: {WORDS[overall['verdict']].lower()}."
+    texts[f"{name}|sentence"] += (
+        " What else the detector does was judged too; its numbers are stated, not computed again."
+        if said.get("measures")
+        else " What else the detector does (false positives, scores, recall) was not judged."
     )
     texts[f"{name}|margin"] = f"{margin:g}"
     texts[f"{name}|p_of_all"] = short(p_of_all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
+from simjudge.reports.detector_sentences import judged_words, measure_step, worst_measure
 from simjudge.reports.number_format import format_number, format_percent
 from simjudge.reports.sentences import SMALL_OVERLAP, SetNames, finds_nothing
 from simjudge.results.saved_result import Result, ResultEntry
@@ -30,6 +31,8 @@ def next_step(result: Result) -> str:
         return ""
     if finds_nothing(entry):
         return WORKING_DETECTOR
+    if (worst := worst_measure(result)) is not None:
+        return measure_step(worst, names)
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
         f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. simjudge "
@@ -40,7 +43,8 @@ def next_step(result: Result) -> str:
         Verdict.LARGE_GAP: change,
         Verdict.GAP: f"{change} {_more_frames(result, entry)}",
         Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
-        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}.",
+        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}. "
+        f"{judged_words(result)}.",
         Verdict.CANNOT_TELL: _more_frames(result, entry),
         Verdict.TOO_FEW: _too_few(entry),
         Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "

@@ -12,6 +12,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
 from simjudge.core.version import version
 from simjudge.reports.chart_data import OverlapPoint
+from simjudge.reports.detector_sentences import HEADS
 from simjudge.reports.figures import overlap_figure
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.number_table import SIDE_BY_SIDE, Footnotes, TableCell, format_cell
@@ -106,6 +107,7 @@ def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> s
     share, embedder = PageShare(len(results), maps=classes <= CHARTED), FigureEmbedder()
     views = [make_result_view(r, share, embedder, losses) for r in results]
     return load_template("report.html").render(
+        measure_heads=HEADS,
         views=views,
         together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
         title=title,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,15 @@ from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.control_sentences import control_sentence
+from simjudge.reports.detector_sentences import (
+    MeasureRow,
+    measure_meaning,
+    measure_notes,
+    measure_rows,
+    measure_values,
+    performance_beside,
+    worst_measure,
+)
 from simjudge.reports.figures import w1_vs_overlap
 from simjudge.reports.gallery_cards import BUDGET, Gallery, make_gallery
 from simjudge.reports.inline_svg import FigureEmbedder
@@ -22,6 +31,7 @@ from simjudge.reports.next_steps import next_step
 from simjudge.reports.number_format import DASH
 from simjudge.reports.number_table import GROUPS, Footnotes, TableCell, format_cell
 from simjudge.reports.overlap_sentences import overlap_sentences
+from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.sections import (
     OPEN_SECTIONS,
@@ -44,6 +54,7 @@ from simjudge.reports.verdict_rows import verdict_axis, w1_axis_end
 from simjudge.reports.where_view import WhereView, where_view
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
+from simjudge.results.verdict_words import verdict_words
 
 SECTIONS = 120
 """How many classes get a section with their gallery, over all results."""
@@ -73,6 +84,8 @@ class ResultView:
 
     Attributes:
         result, names: the result, and what its sets are called.
+        hero: the verdict on all that was judged; None for a sweep.
+        measures, measure_notes: what else the detector does, and what must be known of it.
         verdicts, axis: the rows of the verdict table, and their axis.
         overlap: W1 against overlap.
         next_step: what to do after the verdict.
@@ -95,6 +108,9 @@ class ResultView:
 
     result: Result
     names: SetNames
+    hero: ClassVerdict | None
+    measures: list[MeasureRow]
+    measure_notes: list[str]
     verdicts: list[ClassVerdict]
     axis: Markup
     overlap: Markup
@@ -158,6 +174,9 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
     return ResultView(
         result=result,
         names=names,
+        hero=_hero(result, names, verdicts[0]) if verdicts else None,
+        measures=measure_rows(result),
+        measure_notes=measure_notes(result),
         verdicts=verdicts,
         axis=verdict_axis(end),
         overlap=embedder.embed(w1_vs_overlap(result)) if verdicts else Markup(""),
@@ -179,6 +198,21 @@ def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder,
         parameters=[(k, _parameter(v)) for k, v in parameters.items()],
         losses=[str(line) for line in result.header.get("losses") or []],
         sweep=sweep_charts(result, embedder),
+    )
+
+
+def _hero(result: Result, names: SetNames, performance: ClassVerdict) -> ClassVerdict:
+    """The verdict on all that was judged: that on performance, or where something else is worse, that."""
+    worst = worst_measure(result)
+    if worst is None:
+        return performance
+    return replace(
+        performance,
+        kind=VERDICT_COLOURS[worst.verdict],
+        headline=capitalized(verdict_words(worst.verdict, worst.margin)),
+        meaning=measure_meaning(worst, names),
+        evidence=f"{performance_beside(result)} {performance.meaning} {performance.evidence}".rstrip(),
+        size=measure_values(worst),
     )
 
 
@@ -228,7 +262,7 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     sides = [inputs.get("a") or {}, inputs.get("b") or {}]
     rows = [
         ("path", "path"), ("format", "format"), ("content (SHA-256)", "sha256"), ("frames", "frames"),
-        (sample_words(header), "objects"), ("predictions", "predictions"), ("false positives", "false_positives"),
+        (sample_words(header), "objects"), ("predictions", "predictions"),
         ("detector", "detector"), ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
     ]  # fmt: skip
     out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]

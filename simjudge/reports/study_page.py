@@ -17,6 +17,7 @@ from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
 from simjudge.reports.ablation_view import make_ablation_view
+from simjudge.reports.detector_sentences import overall_headline, overall_meaning
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.object_page import report_objects
@@ -26,7 +27,7 @@ from simjudge.reports.page import write_report
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.report_settings import ReportSettings
-from simjudge.reports.sentences import SetNames, capitalized, verdict_sentence
+from simjudge.reports.sentences import SetNames
 from simjudge.reports.sets_view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.reports.sweep_view import SweepCharts, sweep_charts
 from simjudge.results.ablation_result import is_ablation, load_ablation
@@ -35,6 +36,7 @@ from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.object_result import is_object_result, load_object_result
 from simjudge.results.result_folder import RESULT, SETS, SWEEP
 from simjudge.results.saved_result import Result, load_result
+from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.study_findings import StudyFinding
 from simjudge.studies.study_records import StepRecord
 from simjudge.studies.study_run import StudyResult
@@ -163,8 +165,8 @@ def _by_contexts(step: StepRecord, folder: Path, log: Log, embedder: FigureEmbed
         return ComparedView(name, page.name, "Its own page, with all numbers", "a sweep", points, [], sweep=charts)
     names = SetNames.of_result(saved)
     facts = [*overlap_sentences(saved.overall, names), *performance_sentences(saved.overall, names)]
-    what, verdict = "Verdicts, figures and galleries by class", saved.overall.verdict_words
-    said = capitalized(verdict_sentence(saved.overall, names))
+    what, verdict = "Verdicts, figures and galleries by class", verdict_words(saved.verdict, saved.overall.margin)
+    said = f"{overall_headline(saved)}: {overall_meaning(saved)}"
     return ComparedView(name, page.name, what, verdict, said, facts, _worst_contexts(saved, embedder))
 
 

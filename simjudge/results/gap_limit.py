@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simjudge.context.detector_measures import DetectorMeasure
 from simjudge.context.multiple_tests import holm
 from simjudge.context.verdicts import Verdict, verdict_by_margin
 from simjudge.core.errors import UsageError
@@ -19,10 +20,12 @@ class NamedComparison:
     Attributes:
         name: what to call it.
         entries: all classes together first, then class by class.
+        measures: what else the detector does; empty where that was not judged.
     """
 
     name: str
     entries: tuple[ResultEntry, ...]
+    measures: tuple[DetectorMeasure, ...] = ()
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
@@ -31,7 +34,7 @@ class NamedComparison:
         Args:
             result: of `compare`.
         """
-        return cls(result.name, result.entries)
+        return cls(result.name, result.entries, result.measures)
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,18 @@ class GapLimit:
             f"{one.name}, {entry.label}: gap {entry.numbers.gap:.3f}"
             f" (95 %: {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
             for one, entry in self.gaps(compared)
+        ] + [
+            f"{one.name}, {each.measure.replace('_', ' ')}: B less A {each.difference:.3f}"
+            f" (95 %: {each.low:.3f} to {each.high:.3f})"
+            for one in compared
+            for each in one.measures
+            if self._differs(each, one.entries[0].margin, len(compared))
         ]
+
+    def _differs(self, one: DetectorMeasure, margin: float, comparisons: int) -> bool:
+        """Whether a measure shows such a gap; its margin is as many times that of performance as it was."""
+        times = 1.0 if self.margin is None or margin <= 0 else self.margin / margin
+        return one.verdict_at(times * one.margin, comparisons) in (Verdict.GAP, Verdict.LARGE_GAP)
 
     def sight(self, compared: Sequence[NamedComparison]) -> str:
         """What comparisons without such a gap would have shown: the words behind "passed".

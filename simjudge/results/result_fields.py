@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
+from simjudge.context.detector_measures import Measure
 from simjudge.context.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.context.verdicts import Reason, Verdict
 from simjudge.core.class_names import LARGEST_CLASS_ID
@@ -82,6 +83,25 @@ class EntryFields(OpenFields):
     verdict_reason: Annotated[str, Choice(*Reason)]
     verdict_below: Annotated[str, Choice(*Verdict)] | None = None
     verdict_above: Annotated[str, Choice(*Verdict)] | None = None
+
+
+class MeasureFields(OpenFields):
+    """One measure of what else the detector does."""
+
+    value_a: Value = None
+    value_b: Value = None
+    difference: Value = None
+    low: Value = None
+    high: Value = None
+    p_value: Value = None
+    p_adjusted: Value = None
+    margin: Value = None
+    units_a: Units | None = None
+    units_b: Units | None = None
+    draws: Draws | None = None
+    adjusted: bool | None = None
+    verdict: Annotated[str, Choice(*Verdict)]
+    verdict_reason: Annotated[str, Choice(*Reason)]
 
 
 class ParameterFields(OpenFields):
@@ -174,6 +194,7 @@ class ResultFile(_HeaderFields):
     overall: EntryFields
     control: dict[Literal["a", "b"], ControlFields] = Field(default_factory=dict)
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
+    measures: dict[Annotated[str, Choice(*Measure)], MeasureFields] = Field(default_factory=dict)
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
     where: KindsFields | None = None

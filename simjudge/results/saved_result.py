@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from simjudge.context.detector_measures import DetectorMeasure
 from simjudge.context.entry_numbers import ComparisonNumbers, Control, EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.context.verdicts import Verdict, worst_verdict
 from simjudge.core.errors import SimjudgeError
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
@@ -84,6 +85,17 @@ class Result:
     def controls(self) -> list[ResultEntry]:
         """The control of each set, as an entry among others."""
         return [ResultEntry(f"control_{side}", halves_of(side), found.entry) for side, found in self.control.items()]
+
+    @property
+    def measures(self) -> tuple[DetectorMeasure, ...]:
+        """What else the detector does; empty for a sweep, and in results of earlier versions."""
+        return tuple(DetectorMeasure.from_json(*each) for each in (self.header.get("measures") or {}).items())
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all that was judged: performance over all classes together, and the measures."""
+        performance = Verdict.NOT_TESTED if self.overall is None else self.overall.verdict
+        return worst_verdict(performance, *(one.verdict for one in self.measures))
 
     @property
     def entries(self) -> tuple[ResultEntry, ...]:

@@ -10,6 +10,7 @@ from simjudge.context.bootstrap import UnitNumbers
 from simjudge.context.method import Method
 from simjudge.context.patches import Contexts, object_contexts
 from simjudge.context.pool import Samples
+from simjudge.context.precision_curve import RankedPredictions
 from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
@@ -24,6 +25,7 @@ class JudgedSet:
         frames: the set.
         assignment: performance of each object, and the prediction assigned to it.
         average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
+        ranked: by class id, the predictions by score and the objects that they hit, of average precision.
         contexts: those of all objects, where they are cut already, as of label pictures; None: from boxes or masks.
         chosen: bool (N,), the objects that count, as of a half of a set; the others are only seen in their patches.
             None: all.
@@ -34,6 +36,7 @@ class JudgedSet:
     average_precision: dict[int, tuple[float | None, float | None]] = field(default_factory=dict)
     contexts: Contexts | None = None
     chosen: BoolArray | None = None
+    ranked: dict[int, RankedPredictions] = field(default_factory=dict)
 
     def rows(self, *class_ids: int) -> IntArray:
         """int64 (K,), the rows of `frames.objects` that are of some classes and count."""
@@ -68,9 +71,10 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     assignment = object_performance(taken, method, metric)
     if not precision or taken.objects.cuboid is not None:
         return JudgedSet(taken, assignment)
-    from simjudge.perception.average_precision import average_precision  # noqa: PLC0415 - slow to import
+    from simjudge.perception.average_precision import ranked_precision  # noqa: PLC0415 - slow to import
 
-    return JudgedSet(taken, assignment, average_precision(taken))
+    values, ranked = ranked_precision(taken)
+    return JudgedSet(taken, assignment, values, ranked=ranked)
 
 
 def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:

@@ -26,6 +26,7 @@ from simjudge.studies.context_kinds import where_sets_differ
 from simjudge.studies.invented_places import where_detector_invents
 from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
+from simjudge.studies.measured_detector import measure_detector
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sampling_units import SampleUnits
@@ -97,8 +98,8 @@ def compare_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
-        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, kinds
-            of contexts.
+        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, what
+            else the detector does, kinds of contexts.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
@@ -130,7 +131,8 @@ def compare_judged(
         painted: what their patches are painted from.
         settings: of the comparison.
         losses: frames that could not take part.
-        precision: also count the confusion of classes, and tell kinds of contexts apart.
+        precision: also count the confusion of classes, judge what else the detector does, and tell kinds of contexts
+            apart.
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
@@ -154,6 +156,7 @@ def compare_judged(
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
     if precision and settings.task != SEMANTIC:
+        numbers = replace(numbers, measures=measure_detector((a, b), units, method, settings))
         table = {
             which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
             for which, judged in (("a", a), ("b", b))

@@ -21,7 +21,8 @@ def study_comparisons(result: StudyResult) -> list[NamedComparison]:
     found: list[NamedComparison] = []
     for step in result.steps:
         if (step.path / RESULT).is_file():
-            found.append(NamedComparison(step.name, load_result(step.path).entries))
+            saved = load_result(step.path)
+            found.append(NamedComparison(step.name, saved.entries, saved.measures))
         elif (step.path / SETS).is_file():
             found += [
                 NamedComparison(f"{step.name}: {one.net}, {one.b} predicts {one.a}", one.entries)

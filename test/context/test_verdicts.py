@@ -5,7 +5,7 @@ import re
 import pytest
 from project_file import ROOT
 
-from simjudge.context.verdicts import Reason, Verdict, verdict_by_margin
+from simjudge.context.verdicts import Reason, Verdict, verdict_by_margin, worst_verdict
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,16 @@ from simjudge.context.verdicts import Reason, Verdict, verdict_by_margin
 )
 def test_a_verdict_is_p_and_the_place_of_the_interval(p, low, high, verdict):
     assert verdict_by_margin(p, low, high, 0.05) == verdict
+
+
+def test_the_worst_of_all_that_was_judged_counts():
+    order = ["large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts"]
+    for place, worse in enumerate(order):
+        for better in order[place:]:
+            assert worst_verdict(Verdict(worse), Verdict(better)) == worse
+            assert worst_verdict(Verdict(better), Verdict.NOT_TESTED, Verdict(worse)) == worse
+    assert worst_verdict(Verdict.NOT_TESTED, Verdict.LARGE_GAP) == Verdict.NOT_TESTED
+    assert {*order, "not_tested"} == set(Verdict)
 
 
 @pytest.mark.parametrize(("kind", "codes"), [("VERDICT", Verdict), ("REASON", Reason)])

@@ -243,6 +243,32 @@ def test_an_edited_page_is_found(dossier, place):
     assert any(f"index.html: {place} is" in line and "not 'Predicts'" in line for line in wrong), wrong
 
 
+def test_a_verdict_on_what_else_the_detector_does_must_follow_from_its_numbers(dossier):
+    edit_result(dossier, lambda said: said["measures"]["recall"].update(verdict="large_gap"))
+    sign_again(dossier, state=False)
+    _, wrong = check_dossier(dossier)
+    assert any("recall: large_gap does not follow from p, interval and margin" in line for line in wrong), wrong
+
+
+def test_measures_that_were_taken_away_are_missed_on_the_page(dossier):
+    edit_result(dossier, lambda said: said.pop("measures"))
+    sign_again(dossier, state=False)
+    _, wrong = check_dossier(dossier)
+    assert any("index.html: first|sentence is" in line and "was not judged" in line for line in wrong), wrong
+
+
+def test_the_page_says_what_makes_the_worst_verdict(made):
+    said = json.loads((made / "first/result.json").read_text())
+    assert dossier_check.overall_verdict(said)[1] == []
+    said["overall"]["verdict"] = "predicts"
+    for name, each in said["measures"].items():
+        each["verdict"] = "large_gap" if name.startswith("false_positives") else "predicts"
+    texts = page_texts("first", said, 0.5, 0)
+    assert texts["first|headline"].startswith("Large gap (false positives, false positives away")
+    assert "Performance by itself: predicts within the margin." in texts["first|sentence"]
+    assert "not computed again" in texts["first|sentence"]
+
+
 def test_a_second_verdict_on_the_page_is_found(dossier):
     file = dossier / "index.html"
     file.write_text(file.read_text().replace("<main>", '<main><p class="word">Predicts within 0.05</p>'))

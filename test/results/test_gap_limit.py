@@ -2,6 +2,7 @@
 
 import pytest
 
+from simjudge.context.detector_measures import DetectorMeasure, Measure
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import UsageError
 from simjudge.results.gap_limit import GapLimit, NamedComparison
@@ -46,6 +47,17 @@ def test_a_class_fails_only_with_its_comparison():
     assert [e.key for _, e in GapLimit().gaps([result(0.04, bad)])] == ["overall", "1"]
     assert GapLimit().gaps([result(0.2, bad)]) == []
     assert [e.key for _, e in GapLimit().gaps([result(0.01, bad, low=0.01, high=0.03)])] == ["1"]
+
+
+def test_what_a_detector_invents_fails_too():
+    invented = DetectorMeasure(
+        Measure.FALSE_POSITIVES, difference=-4.9, low=-5.4, high=-4.4, p_adjusted=0.02, margin=0.15
+    )
+    one, other = NamedComparison("hall", (entry(0.6),), (invented,)), result(0.5)
+    assert GapLimit().lines([one]) == ["hall, false positives: B less A -4.900 (95 %: -5.400 to -4.400)"]
+    assert GapLimit(0.9).lines([one])  # 18 times the margin of the comparison: 2.7 false positives a frame
+    assert GapLimit().lines([one, other])
+    assert GapLimit().lines([one, other, other]) == []  # 3 x 0.02
 
 
 def test_what_could_not_be_told_is_said():

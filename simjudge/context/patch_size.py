@@ -1,19 +1,45 @@
-"""Whether a patch is large enough for the objects: one that is smaller than an object shows no surroundings."""
+"""How large a patch is by default, and whether it is large enough: one smaller than an object shows no surroundings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simjudge.context.method import patch_text
-from simjudge.core.arrays import FloatArray
+from simjudge.context.method import LARGEST_PATCH, Method, patch_text
+from simjudge.core.arrays import FloatArray, IntArray
 
 SHOWN = 2.0
 """How many times as large as the median object the recommended patch is."""
 _STEP = 20
 """Pixels that the sides of the recommended patch are multiples of."""
+_PAPER_WIDTH = 1280
+"""Width of the images for which the paper has its patch, pixels."""
+_OBJECTS = 1.5
+"""How many times as large as the median object the default patch is at least."""
+_DEFAULT_STEP = 4
+"""Pixels that the sides of the default patch are multiples of."""
+
+
+def default_patch(widths: Sequence[IntArray], boxes: Sequence[FloatArray]) -> tuple[int, int]:
+    """Choose a square patch that suits all sets of a comparison.
+
+    It is the share of the image that the paper's patch is, or `_OBJECTS` times the median object where that is more.
+
+    Args:
+        widths: of each set the widths of its images, pixels.
+        boxes: of each set (N, 4), the boxes of its objects, pixels.
+
+    Returns:
+        Height and width, pixels.
+    """
+    width = max((float(np.median(of_set)) for of_set in widths if len(of_set)), default=0.0)
+    sides = [float(np.median((box[:, 2:] - box[:, :2]).max(axis=1))) for box in boxes if len(box)]
+    side = max(Method.patch[0] * width / _PAPER_WIDTH, _OBJECTS * max(sides, default=0.0))
+    steps = max(1, math.ceil(round(side / _DEFAULT_STEP, 6)))
+    side = min(_DEFAULT_STEP * steps, LARGEST_PATCH)
+    return side, side
 
 
 def small_patch_note(boxes: Mapping[str, FloatArray], patch: tuple[int, int]) -> str:

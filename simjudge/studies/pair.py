@@ -19,6 +19,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
+from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.judged_patches import judge_patches
@@ -59,6 +60,7 @@ class PairResult:
         balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
         method: what a context is.
+        settings: as they were given, and the patch that was chosen.
     """
 
     a: JudgedSet
@@ -71,6 +73,7 @@ class PairResult:
     balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
+    settings: CompareSettings
 
 
 def compare_pair(
@@ -127,6 +130,7 @@ def compare_judged(
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
+    settings = choose_patch(settings, (a.frames, b.frames))
     units = comparison_units(a, b, settings, paired=settings.paired)
     method = replace(settings.method, paint_masks=painted.use_masks)
     comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
@@ -155,7 +159,7 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, settings
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def choose_patch(settings: Chosen, sets: Sequence[FrameSet]) -> Chosen:
     """Settings with the patch that suits all of the sets, where none was given or chosen yet."""
     if not settings.chooses_patch or settings.chosen_patch is not None:
         return settings
-    patch = default_patch([frames.size[:, 0] for frames in sets], [frames.objects.box for frames in sets])
+    patch = default_patch([frames.size for frames in sets], [frames.objects.box for frames in sets])
     return replace(settings, chosen_patch=patch)
 
 

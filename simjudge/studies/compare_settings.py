@@ -196,8 +196,8 @@ class MethodSettings(SemanticSettings):
     )  # fmt: skip
     patch: tuple[int, int] | None = setting(
         None,
-        "Size of the patch, height x width, or auto: it follows the size of images and boxes; of label pictures"
-        " 120x120, of lidar in rings x columns, 16x120.",
+        "Size of the patch, height x width; auto: by the size of images and objects (of label pictures 120x120); of "
+        "lidar in rings x columns, 16x120.",
         unit="px",
         form=PATCH_FORM,
         by_preset=_by_preset("patch", paper=AUTO),

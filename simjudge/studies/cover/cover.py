@@ -311,8 +311,8 @@ def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPict
 def _suitable_patch(a: FrameSet, b: FrameSet | None, camera: Camera) -> tuple[int, int]:
     """A patch by the sets at hand and the pictures to come."""
     sets = [a] if b is None else [a, b]
-    widths = [*(frames.size[:, 0] for frames in sets), np.array(camera.lens.size[:1], np.int64)]
-    return default_patch(widths, [frames.objects.box for frames in sets])
+    sizes = [*(frames.size for frames in sets), np.array([camera.lens.size], np.int64)]
+    return default_patch(sizes, [frames.objects.box for frames in sets])
 
 
 def _no_pairs() -> SimilarPairs:

@@ -32,7 +32,7 @@ class CoverSettings(Settings):
 
     theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1)
     patch: tuple[int, int] | None = setting(
-        None, "Size of the patch, height x width, or auto: it follows the size of images and boxes.", unit="px",
+        None, "Size of the patch, height x width; auto: by the size of images and objects.", unit="px",
         form=PATCH_FORM, by_preset={"paper": AUTO},
     )  # fmt: skip
     chosen_patch: tuple[int, int] | None = None

@@ -32,7 +32,8 @@ class SweepAxis:
 
 THETA_AXIS = SweepAxis("theta", lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
 PATCH_AXIS = SweepAxis("patch height", lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}")
-_DEFAULT_HELD = f"theta {DEFAULT_THETA:g}"
+_PAPERS = (f"patch {Method.patch[1]} × {Method.patch[0]}", f"theta {DEFAULT_THETA:g}")
+"""What is held in the paper's sweep."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,14 @@ def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
 
     Returns:
         A line for each setting along which two points or more share the other setting. Among several such lines it is
-        the fullest one; among equally full ones the one that holds the default theta.
+        the fullest one; among equally full ones the one that holds the paper's setting.
     """
     out: list[SweepLine] = []
     for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
         groups: dict[str, dict[float, Curve]] = {}
         for curve in curves:
             groups.setdefault(axis.held(curve), {})[axis.value(curve)] = curve
-        line = groups[max(groups, key=lambda held: (len(groups[held]), held == _DEFAULT_HELD))]
+        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _PAPERS))]
         if len(line) > 1:
             at_patch = PATCH_AXIS.value(out[0].points[0]) if out else None
             mark = DEFAULT_THETA if axis is THETA_AXIS else at_patch

@@ -81,7 +81,7 @@ def main() -> None:
         path = Path(folder) / "reference.json"
         reference(random, path)
         options = LiveOptions(
-            CompareSettings(theta=0.5), given.live_is_a, memory=LiveMemory(given.window, given.keep or None),
+            CompareSettings(theta=0.5, patch=120), given.live_is_a, memory=LiveMemory(given.window, given.keep or None),
             journal=Path(folder) / "run.journal",
         )  # fmt: skip
         builder = LiveFrameBuilder(("labels", "boxes"))

@@ -8,7 +8,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=demo_out
 model=models/lab_pico.onnx
 same="--poses random -n 60 --seed 1"
-judged="--paired --theta 0.5 --patch 40"
 rm -rf "$out"
 mkdir "$out"
 export PATH="$PWD/.venv/bin:$PATH"
@@ -43,7 +42,7 @@ for set in reality perfect measured; do
 done
 say "4. does what it does in each simulation predict what it does in reality?"
 for set in perfect measured; do
-    run simjudge compare "$out/reality_seen.mcap" "$out/${set}_seen.mcap" $judged --out "$out/$set"
+    run simjudge compare "$out/reality_seen.mcap" "$out/${set}_seen.mcap" --paired --out "$out/$set"
 done
 run simjudge report "$out/perfect" "$out/measured" --out "$out/report.html" \
     --title "Which simulation predicts what the detector sees?" \
@@ -57,7 +56,7 @@ live() {
     # The packages of a ROS installation do not go together with those of .venv.
     if [ -n "${ROS_DISTRO:-}" ]; then unset PYTHONPATH AMENT_PREFIX_PATH LD_LIBRARY_PATH ROS_DISTRO; fi
     quietly "$out/live.log" 30 "playing and judging" \
-        simjudge run live bag:="$out/perfect.mcap" a:="$out/reality_seen.mcap" model:="$model" theta:=0.5 patch:=40 \
+        simjudge run live bag:="$out/perfect.mcap" a:="$out/reality_seen.mcap" model:="$model" \
         out:="$out/live" rviz:=false
     run simjudge report "$out/live" --out "$out/live.html" > /dev/null
 }
@@ -81,7 +80,8 @@ cat <<SCREEN
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 does a detector see in each simulation what it sees in reality (a stand-in for it)?
 
-$(sed -nE 's/^(.*): all classes: ([^:]*): .*(Mean W1 .*) to expect.*/  \1: \2. \3/p' "$out/verdicts.txt")
+$(sed -nE -e 's/^(.*): all classes: ([^:]*): .*(The gap is [^)]*\)).*/  \1: \2. \3/p; t' \
+    -e 's/^(.*): all classes: ([^:]*): .*/  \1: \2/p' "$out/verdicts.txt")
 
 report     file://$PWD/$out/report.html
 $also

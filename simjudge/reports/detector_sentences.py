@@ -97,8 +97,9 @@ def measure_notes(result: Result) -> list[str]:
 
 
 def worst_measure(result: Result) -> DetectorMeasure | None:
-    """The measure that makes the verdict on all that was judged; None where performance of objects does,
-    and where the detector finds next to nothing, which is said first.
+    """The measure that makes the verdict on all that was judged; None where performance of objects does.
+
+    None too where the detector finds next to nothing, which is said first.
 
     Args:
         result: a saved or a fresh comparison.

@@ -182,10 +182,10 @@ def draw_sweep(
     set_axes(axes, limits, (0.0, top), line.axis.label, panel.label, y_percent=panel.in_percent)
     shown = xs if len(xs) <= 9 else xs[:: (len(xs) + 8) // 9]
     axes.set_xticks(shown, [format_short(x) for x in shown])
-    if xs[0] <= line.axis.default <= xs[-1]:
-        default = axes.axvline(line.axis.default, color=LIGHT["soft"], linestyle=DASHED, linewidth=1.5)
+    if line.mark is not None and xs[0] <= line.mark <= xs[-1]:
+        mark = axes.axvline(line.mark, color=LIGHT["soft"], linestyle=DASHED, linewidth=1.5)
         if isinstance(axes.figure, ReportFigure):
-            axes.figure.add_tooltips(default, [f"the default, {line.axis.default:g}"])
+            axes.figure.add_tooltips(mark, [line.mark_text])
     for entry, colour in zip(entries, colours, strict=True):
         for n, field in enumerate(panel.fields):
             _draw_sweep_line(axes, line, entry, field, LIGHT[colour], dashed=n > 0)

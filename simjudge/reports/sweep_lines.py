@@ -11,8 +11,6 @@ from simjudge.results.saved_result import Curve, ResultEntry
 
 DEFAULT_THETA = Method.theta
 """Similarity threshold that a sweep marks as the default."""
-DEFAULT_PATCH = Method.patch
-"""Patch height and width in pixels that a sweep marks as the default."""
 MAX_SWEEP_CLASSES = 8
 """The most entries that a sweep draws."""
 
@@ -23,22 +21,19 @@ class SweepAxis:
 
     Attributes:
         label: what it is called.
-        default: its default.
         value: gets it from a point of the sweep.
         held: says in words what the other setting of this point is.
     """
 
     label: str
-    default: float
     value: Callable[[Curve], float]
     held: Callable[[Curve], str]
 
 
-THETA_AXIS = SweepAxis("theta", DEFAULT_THETA, lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
-PATCH_AXIS = SweepAxis(
-    "patch height", float(DEFAULT_PATCH[0]), lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}"
-)
-_DEFAULTS_HELD = (f"patch {DEFAULT_PATCH[1]} × {DEFAULT_PATCH[0]}", f"theta {DEFAULT_THETA:g}")
+THETA_AXIS = SweepAxis("theta", lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
+PATCH_AXIS = SweepAxis("patch height", lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}")
+_PAPERS = (f"patch {Method.patch[1]} × {Method.patch[0]}", f"theta {DEFAULT_THETA:g}")
+"""What is held in the paper's sweep."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +43,17 @@ class SweepLine:
     Attributes:
         axis: the setting that varies.
         points: at least two points.
+        mark: the value that a chart marks: the default theta, and the patch at which theta was varied; None for none.
     """
 
     axis: SweepAxis
     points: tuple[Curve, ...]
+    mark: float | None
+
+    @property
+    def mark_text(self) -> str:
+        """What the mark is, in words."""
+        return f"{'the default' if self.axis is THETA_AXIS else 'the patch at which theta is varied'}, {self.mark:g}"
 
     @property
     def heading(self) -> str:
@@ -67,16 +69,18 @@ def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
 
     Returns:
         A line for each setting along which two points or more share the other setting. Among several such lines it is
-        the fullest one; among equally full ones the one that holds the other setting's default.
+        the fullest one; among equally full ones the one that holds the paper's setting.
     """
-    out = []
+    out: list[SweepLine] = []
     for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
         groups: dict[str, dict[float, Curve]] = {}
         for curve in curves:
             groups.setdefault(axis.held(curve), {})[axis.value(curve)] = curve
-        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _DEFAULTS_HELD))]
+        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _PAPERS))]
         if len(line) > 1:
-            out.append(SweepLine(axis, tuple(line[x] for x in sorted(line))))
+            at_patch = PATCH_AXIS.value(out[0].points[0]) if out else None
+            mark = DEFAULT_THETA if axis is THETA_AXIS else at_patch
+            out.append(SweepLine(axis, tuple(line[x] for x in sorted(line)), mark))
     return out
 
 

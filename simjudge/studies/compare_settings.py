@@ -18,8 +18,8 @@ from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC, Semantic
 
 SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
-SWEPT_PATCHES = ((80, 80), (100, 100), (120, 120), (140, 140), (160, 160), (180, 180))
-"""Patch sizes of the paper's sweep at its threshold, 0.8; height and width, pixels."""
+_SWEPT_SIXTHS = (4, 5, 6, 7, 8, 9)
+"""Patches of a sweep in sixths of the patch: at the paper's 120 px those that the paper sweeps, 80 to 180 px."""
 _MOST_THETAS = 250
 LONGEST_BLOCK = 86_400.0
 """Seconds: a day."""
@@ -28,11 +28,27 @@ AUTO_MASKS = "auto"
 USE_MASKS = "use"
 """Patches are painted from masks where an object has one, else from its box."""
 AUTO = "auto"
-"""Blocks whose length is estimated from each set."""
+"""Blocks whose length is estimated from each set, and a patch that follows the sets' images and boxes."""
 IGNORE_MASKS = "ignore"
 """Patches are painted from boxes."""
 
-_PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
+
+def patch_or_auto(given: str | int | Sequence[int]) -> tuple[int, int] | None:
+    """Height and width of a patch; None for AUTO.
+
+    Args:
+        given: AUTO, or what `patch_size` reads.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    return None if given == AUTO else patch_size(given)
+
+
+PATCH_FORM = TextForm(
+    patch_or_auto, lambda size: size if isinstance(size, str) else patch_text(size), f"HEIGHTxWIDTH|{AUTO}"
+)
+"""How the size of a patch is written where one may be chosen."""
 
 
 def _metric_names() -> tuple[str, ...]:
@@ -45,8 +61,8 @@ def _object_metrics() -> tuple[str, ...]:
     return tuple(metrics)
 
 
-def _by_preset(name: str) -> dict[str, Any]:
-    return {preset: getattr(method, name) for preset, method in PRESETS.items()}
+def _by_preset(name: str, **changed: Any) -> dict[str, Any]:
+    return {preset: getattr(method, name) for preset, method in PRESETS.items()} | changed
 
 
 def thresholds(given: str | Sequence[float]) -> tuple[float, ...]:
@@ -151,7 +167,9 @@ class MethodSettings(SemanticSettings):
         a_image_topic, b_image_topic: images to read where a recording has several cameras, by topic or camera's name.
         model: a detector to run on every set whose predictions were not given.
         preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
-        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's.
+        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
+            the preset "paper" has none: it is chosen.
+        chosen_patch: what `choose_patch` made of the sets, where it was asked for.
         class_blind: one mask plane for all classes (Eq. [2] read literally).
         masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
         metric: what performance is, a name in `simjudge.perception.assignment.metrics`, or of label pictures in
@@ -178,11 +196,13 @@ class MethodSettings(SemanticSettings):
     )  # fmt: skip
     patch: tuple[int, int] | None = setting(
         None,
-        "Size of the patch, height x width; of lidar in rings x columns, 16x120.",
+        "Size of the patch, height x width; auto: by the size of images and objects (of label pictures 120x120); of "
+        "lidar in rings x columns, 16x120.",
         unit="px",
-        form=_PATCH,
-        by_preset=_by_preset("patch"),
+        form=PATCH_FORM,
+        by_preset=_by_preset("patch", paper=AUTO),
     )
+    chosen_patch: tuple[int, int] | None = None
     mask_factor: float | None = setting(
         None, "Factor by which the anchor's box grows before the patch outside of it is blanked.", low=0,
         by_preset=_by_preset("mask_factor"),
@@ -241,8 +261,20 @@ class MethodSettings(SemanticSettings):
         """The preset with what was given changed."""
         names = {field.name for field in fields(Method)}
         given = {name: value for name, value in vars(self).items() if name in names and value is not None}
+        if self.patch_chosen:
+            given["patch"] = self.chosen_patch
         of_sensor = {"patch": LIDAR_PATCH} if self.sensor == LIDAR else {}
         return replace(PRESETS[self.preset], **{**of_sensor, **given}, class_aware=not self.class_blind)
+
+    @property
+    def chooses_patch(self) -> bool:
+        """Whether the patch follows the sets: it does where none is given, of objects in pictures."""
+        return self.patch is None and self.preset == "paper" and self.sensor != LIDAR and self.task != SEMANTIC
+
+    @property
+    def patch_chosen(self) -> bool:
+        """Whether the patch was chosen by the sets."""
+        return self.patch is None and self.chosen_patch is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,10 +352,19 @@ class SweepSettings(CertaintySettings):
 
     Attributes:
         thetas: thresholds to compare at, with the patch of `patch`.
-        patches: patch sizes to compare at, with the threshold `theta`.
+        patches: patch sizes to compare at, with the threshold `theta`; None: see `swept_patches`.
     """
 
     thetas: tuple[float, ...] = setting(SWEPT_THETAS, "Similarity thresholds, at the patch of --patch.", form=_THETAS)
-    patches: tuple[tuple[int, int], ...] = setting(
-        SWEPT_PATCHES, "Patch sizes, at the threshold of --theta.", unit="px", form=_PATCHES
-    )
+    patches: tuple[tuple[int, int], ...] | None = setting(
+        None, "Patch sizes, at the threshold of --theta; not given: two thirds of --patch to one and a half of it.",
+        unit="px", form=_PATCHES,
+    )  # fmt: skip
+
+    @property
+    def swept_patches(self) -> tuple[tuple[int, int], ...]:
+        """The patch sizes, those given or around the patch."""
+        if self.patches is not None:
+            return self.patches
+        height, width = self.method.patch
+        return tuple((max(1, round(height * n / 6)), max(1, round(width * n / 6))) for n in _SWEPT_SIXTHS)

@@ -22,6 +22,7 @@ from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.gallery_selection import PER_KIND, select_items
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
+from simjudge.studies.chosen_patch import log_patch
 from simjudge.studies.class_numbering import describe_numbers, match_classes
 from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
@@ -129,6 +130,7 @@ def compare_sets(
     with progress("comparing contexts") as advance:
         result = with_control(compare_pair(*sets, settings, advance=advance, run=run), settings, run=run)
     losses.extend(result.losses)
+    settings = result.settings
     for judged, drawn in zip((result.a, result.b), result.units.sides, strict=True):
         if line := drawn.describe(judged.frames.name):
             log(f"note: {line}")
@@ -257,6 +259,7 @@ def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) ->
 
 def _log_method(result: PairResult, settings: CompareSettings, log: Log) -> None:
     """Tell what patches were painted from, and whether they are too small."""
+    log_patch(settings, log)
     for note in (result.painted.note, performance_note((result.a.frames, result.b.frames))):
         if note:
             log(note)

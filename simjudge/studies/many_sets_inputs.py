@@ -15,6 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.semantic_classes import common_classes
+from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import ClassNumbering, describe_numbers
 from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
@@ -39,7 +40,7 @@ class JudgedSets:
     Attributes:
         inputs: by set and net.
         judged: by set and net: the frames that are labelled and predicted.
-        settings: of the comparisons, with the draws of the whole study.
+        settings: of the comparisons, with the draws of the whole study, and one patch for all sets.
         twins: pairs of sets whose frames of one name or stamp show the same.
         losses: what was left out, once for each set and net, and once for each pair of twins.
         painted: what patches were painted from, by pair of sets.
@@ -89,6 +90,8 @@ def read_judged_sets(
     else:
         judged = _judge_objects(inputs, settings, losses, log)
     _note_differences(judged, log)
+    settings = choose_patch(settings, [each.frames for each in judged.values()])
+    log_patch(settings, log)
     tests = len(wanted) * max(1, len({k for each in judged.values() for k in each.frames.objects.class_id.tolist()}))
     count = min(MOST_DRAWS, max(settings.draws, DRAWS_A_TEST * tests)) if settings.draws else 0
     if count > settings.draws:

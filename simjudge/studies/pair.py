@@ -20,6 +20,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
 from simjudge.perception.confusion import confusion
+from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
 from simjudge.studies.context_kinds import where_sets_differ
@@ -65,6 +66,7 @@ class PairResult:
         method: what a context is.
         where: how A and B differ in each kind of contexts; None where nothing was drawn.
         where_invented: the same of inventions in each kind of places; None where there are none.
+        settings: as they were given, and the patch that was chosen.
     """
 
     a: JudgedSet
@@ -77,6 +79,7 @@ class PairResult:
     balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
+    settings: CompareSettings
     where: KindDifferences | None = None
     where_invented: KindDifferences | None = None
 
@@ -136,6 +139,7 @@ def compare_judged(
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
+    settings = choose_patch(settings, (a.frames, b.frames))
     units = comparison_units(a, b, settings, paired=settings.paired)
     method = replace(settings.method, paint_masks=painted.use_masks)
     comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
@@ -165,7 +169,7 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method,
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, settings,
         where_sets_differ(comparison, classes, comparison.schedule(settings)) if precision else None,
         where_detector_invents((a, b), units, method, settings.draws, settings.seed) if precision else None,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import PlanSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
@@ -139,6 +140,8 @@ def plan(
     """
     losses = Losses()
     sets = _alone(a, settings, losses, log, progress) if b is None else _both(a, b, settings, losses, log, progress)
+    settings = choose_patch(settings, [judged.frames for judged in sets])
+    log_patch(settings, log)
     units = sample_units(*sets, block=settings.block, unit=settings.unit, paired=settings.paired)
     for judged, side in zip(sets[: 1 if b is None else 2], units.sides, strict=False):
         if line := side.describe(judged.frames.name):

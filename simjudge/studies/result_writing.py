@@ -55,6 +55,7 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
             "preset": settings.preset,
             "theta": method.theta,
             "patch": list(method.patch),
+            "patch_chosen": settings.patch_chosen,
             "mask_factor": method.mask_factor,
             "class_aware": method.class_aware,
             "masks": settings.masks,

@@ -12,6 +12,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
+from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
@@ -44,12 +45,14 @@ class SweptPoints:
         points: along theta and along the patch.
         painted: what the patches were painted from.
         drawn: the sampling units of both sets.
+        settings: as they were given, and the patch that was chosen.
         losses: frames that could not take part.
     """
 
     points: list[SweptPoint]
     painted: PaintedGeometry
     drawn: SampleUnits
+    settings: SweepSettings
     losses: Losses
 
 
@@ -101,6 +104,8 @@ def sweep_sets(
     with progress("sweeping") as advance:
         swept = sweep_pair(set_a, set_b, settings, advance=advance)
     losses.extend(swept.losses)
+    settings = swept.settings
+    log_patch(settings, log)
     units_notes = (drawn.describe(f.name) for drawn, f in zip(swept.drawn.sides, (set_a, set_b), strict=True))
     for note in (*(f"note: {line}" for line in units_notes if line), swept.painted.note):
         if note:
@@ -136,10 +141,12 @@ def sweep_pair(
         settings: of the sweep. Where predictions come from, and which classes count, is settled before.
         advance: told (patch sizes done, patch sizes in all).
     """
-    losses, method = Losses(), settings.method
+    losses = Losses()
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=False)
+    settings = choose_patch(settings, (a.frames, b.frames))
+    method = settings.method
     units = comparison_units(a, b, settings)
-    wanted = {patch: [method.theta] for patch in settings.patches}
+    wanted = {patch: [method.theta] for patch in settings.swept_patches}
     wanted[method.patch] = sorted({*settings.thetas, *wanted.get(method.patch, [])})
     points = []
     for number, (patch, limits) in enumerate(sorted(wanted.items())):
@@ -166,4 +173,4 @@ def sweep_pair(
             )
         if advance is not None:
             advance(number + 1, len(wanted))
-    return SweptPoints(points, painted, units, losses)
+    return SweptPoints(points, painted, units, settings, losses)

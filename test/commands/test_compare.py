@@ -56,7 +56,7 @@ def test_a_comparison_leaves_a_result_and_a_table(place):
     assert "cone" in done.stdout
     assert "simjudge report r" in done.stderr
     result = json.loads((place / "r" / "result.json").read_text())
-    assert result["parameters"]["patch"] == [120, 120]
+    assert result["parameters"]["patch_chosen"]
     assert result["inputs"]["a"]["objects"] == 12
     assert len(result["inputs"]["a"]["sha256"]) == 64
     assert result["class_names"] == {"1": "cone"}

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".." / "shared" / "data"
 MODEL = ROOT / "models" / "real_signals_yolo11n.onnx"
 SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), draws=200)
-DEFAULTS = CompareSettings(draws=200)
+DEFAULTS = CompareSettings(patch=120, draws=200)
 DEGRADED = {
     "blurred": Step("gaussian_blur", {"sigma": 2}),
     "tinted": Step("white_balance", {"red": 0.65, "green": 1.0, "blue": 1.4}),

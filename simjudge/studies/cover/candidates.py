@@ -180,7 +180,7 @@ def context_planes(a: FrameSet, rows: IntArray, settings: CoverSettings) -> list
         For each context bool (h, w) by class id.
     """
     contexts = object_contexts(a, settings.method, rows)
-    return [contexts.planes(number, settings.patch) for number in range(len(rows))]
+    return [contexts.planes(number, settings.method.patch) for number in range(len(rows))]
 
 
 def scene_class_ids(numbering: ClassNumbering, class_names: dict[int, str]) -> dict[int, int]:

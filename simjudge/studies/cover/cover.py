@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from simjudge.capture.camera_poses import RandomPoses
 from simjudge.capture.render_plan import RenderPlan, placement_seed
 from simjudge.capture.rendering import render_plans
 from simjudge.capture.still_poses import StillPoses
+from simjudge.context.patch_size import default_patch
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -27,6 +28,7 @@ from simjudge.engines.registry import make_engine
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.studies.chosen_patch import patch_line
 from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
 from simjudge.studies.cover.context_coverage import (
@@ -106,6 +108,9 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     folder = check_folder(Path(out))
     frames, before = read_cover_sets(a, b)
     taken_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    if settings.patch is None:
+        settings = replace(settings, chosen_patch=_suitable_patch(frames, before, taken_by))
+        log(patch_line(settings.method.patch))
     search = _Search(frames, before, settings, scene, taken_by, engine, vehicle, mount)
     search.note_sizes(log)
     pool, rules = search.candidates(n, progress)
@@ -204,7 +209,7 @@ class _Search:
                     search.add_searched(advance)
                 if rules is None:
                     rules = ReachRules(
-                        self.a, search.things, lens, settings.labelling, settings.theta, settings.patch
+                        self.a, search.things, lens, settings.labelling, settings.theta, settings.method.patch
                     )  # fmt: skip
         assert rules is not None  # noqa: S101 - there is a placement
         return pool, rules
@@ -301,6 +306,13 @@ def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPict
     pictures = [ChosenPicture(number, rank) for rank, number in enumerate(chosen, 1)]
     seeds = list(dict.fromkeys(pool.candidates[each.number].scene_seed for each in pictures))
     return sorted(pictures, key=lambda each: (seeds.index(pool.candidates[each.number].scene_seed), each.rank))
+
+
+def _suitable_patch(a: FrameSet, b: FrameSet | None, camera: Camera) -> tuple[int, int]:
+    """A patch by the sets at hand and the pictures to come."""
+    sets = [a] if b is None else [a, b]
+    sizes = [*(frames.size for frames in sets), np.array([camera.lens.size], np.int64)]
+    return default_patch(sizes, [frames.objects.box for frames in sets])
 
 
 def _no_pairs() -> SimilarPairs:

@@ -103,7 +103,8 @@ def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
     """
     return {
         "model": None if settings.model is None else str(settings.model),
-        "theta": settings.theta, "patch": list(settings.patch), "seed": settings.seed,
+        "theta": settings.theta, "patch": list(settings.method.patch),
+        "patch_chosen": settings.patch is None, "seed": settings.seed,
         "scenes": settings.scenes, "tries": settings.tries, "refinements": settings.refinements,
         "min_size": settings.min_size, "min_visible": settings.min_visible,
     }  # fmt: skip

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.context.method import Method, patch_size, patch_text
-from simjudge.core.settings import Settings, TextForm, setting
+from simjudge.context.method import Method
+from simjudge.core.settings import Settings, setting
+from simjudge.studies.compare_settings import AUTO, PATCH_FORM
 
 if TYPE_CHECKING:
     from simjudge.capture.label_rules import Labelling
-
-_PATCH = TextForm(patch_size, patch_text, "HEIGHTxWIDTH")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +19,8 @@ class CoverSettings(Settings):
     """The settings of a coverage search.
 
     Attributes:
-        theta, patch: as in `Method`.
+        theta, patch: as in `Method`; a patch of None is chosen.
+        chosen_patch: what was chosen where none was given.
         seed: seed of placements, poses and noise.
         scenes: placements of the scene's random things that are searched.
         tries: random poses whose labels are looked at, in all placements together.
@@ -31,7 +31,11 @@ class CoverSettings(Settings):
     """
 
     theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1)
-    patch: tuple[int, int] = setting((120, 120), "Size of the patch, height x width.", unit="px", form=_PATCH)
+    patch: tuple[int, int] | None = setting(
+        None, "Size of the patch, height x width; auto: by the size of images and objects.", unit="px",
+        form=PATCH_FORM, by_preset={"paper": AUTO},
+    )  # fmt: skip
+    chosen_patch: tuple[int, int] | None = None
     seed: int = setting(0, "Seed of placements, poses and noise.", low=0)
     scenes: int = setting(1, "Placements of the scene's random things to search.", low=1, high=10_000)
     tries: int = setting(1000, "Random poses whose labels are looked at.", low=1, high=1_000_000)
@@ -47,7 +51,7 @@ class CoverSettings(Settings):
     @property
     def method(self) -> Method:
         """Patch and threshold."""
-        return Method(theta=self.theta, patch=self.patch, paint_masks=False)
+        return Method(theta=self.theta, patch=self.patch or self.chosen_patch or Method.patch, paint_masks=False)
 
     @property
     def labelling(self) -> Labelling:

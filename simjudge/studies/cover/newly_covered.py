@@ -66,7 +66,7 @@ def judge_newly_covered(
         SimjudgeError: the detector cannot be read, or a set has no pictures.
     """
     found = a if a.predictions is not None else detect(a, model, progress=progress)
-    chosen = CompareSettings(theta=settings.theta, patch=settings.patch, masks=IGNORE_MASKS, seed=settings.seed)
+    chosen = CompareSettings(theta=settings.theta, patch=settings.method.patch, masks=IGNORE_MASKS, seed=settings.seed)
     method = replace(chosen.method, paint_masks=False)
     both = found.labelled & found.predicted
     rows = rows[both[a.objects.frame[rows]]]

@@ -35,7 +35,13 @@ from simjudge.studies.explain.attribution import (
 )
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.excess_judge import ExcessJudge
-from simjudge.studies.explain.explain_inputs import check_settings, claimed_folder, read_pictures, required_detector
+from simjudge.studies.explain.explain_inputs import (
+    check_settings,
+    claimed_folder,
+    read_pictures,
+    required_detector,
+    with_patch,
+)
 from simjudge.studies.explain.explain_settings import CAUSE_NAMES, ExplainSettings
 from simjudge.studies.explain.explanation import (
     EXPLANATION,
@@ -98,6 +104,7 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
     sides = read_pictures(a, b, loaded, settings, log, progress)
+    settings = with_patch(settings, sides, log)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
     sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
     forgo_blas()

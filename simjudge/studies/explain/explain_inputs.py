@@ -12,7 +12,9 @@ from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.perception.class_map import map_classes
 from simjudge.perception.detector import Detector
+from simjudge.studies.chosen_patch import Chosen, choose_patch, log_patch
 from simjudge.studies.class_numbering import match_classes
+from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.inputs import InputSet
@@ -109,3 +111,17 @@ def read_pictures(
         sides = [replace(side, frames=frames.with_predictions(None))
                  for side, frames in zip(sides, (first, second), strict=True)]  # fmt: skip
     return sides[0], sides[1]
+
+
+def with_patch(settings: Chosen, sides: tuple[InputSet, InputSet], log: Log) -> Chosen:
+    """Settings with the patch that `compare` would take: one for both sets as they are, and for whatever is changed.
+
+    Args:
+        settings: of the comparison.
+        sides: both sets.
+        log: told which patch was chosen.
+    """
+    sets = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
+    settings = choose_patch(settings, sets)
+    log_patch(settings, log)
+    return settings

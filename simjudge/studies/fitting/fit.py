@@ -22,7 +22,13 @@ from simjudge.sensors.camera_matching.camera_difference import CameraDifference,
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.changed_sets import ChangedSets
-from simjudge.studies.explain.explain_inputs import check_settings, claimed_folder, read_pictures, required_detector
+from simjudge.studies.explain.explain_inputs import (
+    check_settings,
+    claimed_folder,
+    read_pictures,
+    required_detector,
+    with_patch,
+)
 from simjudge.studies.fitting.camera_fit import (
     FIT,
     FITTED_CAMERA,
@@ -84,6 +90,7 @@ def fit_camera(
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
     sides = read_pictures(a, b, loaded, settings, log, progress)
+    settings = with_patch(settings, sides, log)
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS

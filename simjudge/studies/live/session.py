@@ -18,6 +18,7 @@ from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.perception.overlapping_pairs import CrowdedFrameError
 from simjudge.studies.background import ComparisonJob
+from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import describe_numbers
 from simjudge.studies.class_selection import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings
@@ -85,6 +86,7 @@ class LiveSession:
         options: how live frames are compared.
         judge: the comparison itself.
         tally: what has come in.
+        settings: of the comparison; a patch that is chosen follows the reference, and stays.
         described: the reference's entry of "inputs" in result.json.
         resumed: frames that a journal brought back.
         trouble: why the journal is no longer written, None while it is (or where there is none).
@@ -105,6 +107,8 @@ class LiveSession:
         self.options, self._builder, self._log = options, builder, log
         self._selection = ClassSelection(options.settings.classes or (), (reference.frames,))
         self._reference = replace(reference, frames=self._selection.apply(reference.frames))
+        self.settings = choose_patch(options.settings, [self._reference.frames])
+        log_patch(self.settings, log)
         self.judge, self.tally = self._new_judge(), LiveTally()
         self.described = reference.describe(self.judge.reference.frames, false_positives(self.judge.reference))
         self._model = describe_model(options.settings)
@@ -219,7 +223,7 @@ class LiveSession:
 
     def parameters(self) -> dict[str, Any]:
         """The entry `parameters` of result.json."""
-        return comparison_parameters(self.options.settings, None, self.judge.painted)
+        return comparison_parameters(self.settings, None, self.judge.painted)
 
     def losses(self) -> Losses:
         """What was left out of the live streams, and of the reference."""
@@ -240,7 +244,7 @@ class LiveSession:
         """
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
-        settings = replace(self.options.settings, masks=self.judge.masks)
+        settings = replace(self.settings, masks=self.judge.masks)
         return ComparisonJob(*sets, settings if resampled else replace(settings, draws=0), both)
 
     def compared(
@@ -270,13 +274,13 @@ class LiveSession:
         inputs = self.inputs((result.units.sides[0].count, result.units.sides[1].count))
         for side, drawn in zip(("a", "b"), result.units.sides, strict=True):
             inputs[side] |= describe_units(drawn)
-        parameters = comparison_parameters(self.options.settings, result.numbers.overall, result.painted)
+        parameters = comparison_parameters(self.settings, result.numbers.overall, result.painted)
         if resampling is Resampling.LATER:
             parameters["certainty"] = NOT_YET
         return Comparison(result, parameters, inputs, losses)
 
     def _new_judge(self) -> LiveJudge:
-        settings = self.options.settings
+        settings = self.settings
         live_is_a = self.options.live_is_a
         return LiveJudge(
             self._reference.frames,
@@ -344,7 +348,7 @@ class LiveSession:
 
     def _journal_key(self) -> str:
         # How certainty is found and how much is kept does not matter to the frames themselves.
-        options, parameters = self.options, comparison_parameters(self.options.settings)
+        options, parameters = self.options, comparison_parameters(self.settings)
         content = {name: value for name, value in parameters.items() if name not in _NOT_OF_FRAMES}
         content |= {"on_jump": options.on_jump, "live_is_a": options.live_is_a}
         for hashed in ("sha256", "predictions_sha256"):

@@ -9,7 +9,7 @@ from simjudge.studies.live.judge import LiveJudge, LiveMemory
 from simjudge.studies.live.stamp_table import StampTable
 from simjudge.studies.pair import compare_pair
 
-SETTINGS = CompareSettings(theta=0.3, draws=0)
+SETTINGS = CompareSettings(theta=0.3, patch=120, draws=0)
 
 REFERENCE, LIVE = made(1, 6), made(2, 120)
 

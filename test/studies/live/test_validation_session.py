@@ -31,7 +31,7 @@ from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, L
 from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
-SETTINGS = CompareSettings(theta=0.3, draws=20)
+SETTINGS = CompareSettings(theta=0.3, patch=120, draws=20)
 NO_MASK = SimpleNamespace(x=0, y=0, width=0, height=0, bits=b"")
 LIVE = made(2)
 

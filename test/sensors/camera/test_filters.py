@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import chain, filters
 
-OF_COLOURS = ("bayer", "colour_transfer", "gray_world", "inverse_gray_world", "white_balance")
+OF_COLOURS = ("bayer", "chromatic_aberration", "haze", "colour_transfer", "gray_world", "inverse_gray_world", "white_balance")
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -33,6 +33,10 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
+        "haze": {"density": 0.3, "blue": 0.9},
+        "motion_blur": {"length": 4.5, "angle": 30},
+        "chromatic_aberration": {"red": 1.01, "blue": 0.99},
+        "sharpen": {"amount": 0.7, "radius": 1.2},
     }
     assert set(chain.SAME_NOISE) < set(parameters)
     assert set(filters.CAMERA_FILTERS.functions) == {*parameters, "gray"}
@@ -181,7 +185,7 @@ def test_senseless_parameters_are_refused(name, given, says):
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, colour_transfer, emva1288"):
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, chromatic_aberration, colour_transfer"):
         filters.CAMERA_FILTERS.find("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)

@@ -110,7 +110,7 @@ def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0
             back = np.array([[1 / size, 0, (1 - 1 / size) * (width - 1) / 2],
                              [0, 1 / size, (1 - 1 / size) * (height - 1) / 2]])  # fmt: skip
             out[:, :, channel] = cv2.warpAffine(
-                np.ascontiguousarray(out[:, :, channel]), back, (width, height),
+                out[:, :, channel].astype(np.float32), back, (width, height),
                 flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE,
             )  # fmt: skip
     return to_type_of(image, out)

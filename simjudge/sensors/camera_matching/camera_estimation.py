@@ -30,7 +30,7 @@ from simjudge.sensors.camera_matching.camera_difference import (
     WIDEST_BLUR,
     CameraDifference,
 )
-from simjudge.sensors.camera_matching.frequency_fit import frequency_difference
+from simjudge.sensors.camera_matching.frequency_fit import FrequencyDifference, frequency_difference
 from simjudge.sensors.camera_matching.picture_statistics import PictureStatistics, measure_pictures
 from simjudge.sensors.camera_matching.statistic_values import (
     ToneDifference,
@@ -72,11 +72,13 @@ class PicturePair(ShortRepr):
 
     Attributes:
         a, b: the pictures.
+        near: whether a search may stay near what was found before, on like pictures.
         measured: statistics by side and chain; the same chain is not measured twice.
     """
 
     a: Sequence[RgbImage]
     b: Sequence[RgbImage]
+    near: bool = False
     measured: dict[tuple[str, str], PictureStatistics] = field(default_factory=dict)
 
     def statistics(self, difference: CameraDifference) -> tuple[PictureStatistics, PictureStatistics]:
@@ -136,7 +138,7 @@ def estimate_difference(
     Returns:
         The difference; what is too small to matter is nothing.
     """
-    pair, found = PicturePair(a, b), start or CameraDifference()
+    pair, found = PicturePair(a, b, start is not None), start or CameraDifference()
     total = rounds * len(_ESTIMATORS)
     for number in range(total):
         found = _ESTIMATORS[number % len(_ESTIMATORS)](pair, found)
@@ -206,7 +208,8 @@ def _aberration(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 def _frequencies(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Motion and sharpening, found beside blur and noise, which are then found behind them."""
     bare = replace(found, motion=(0.0, 0.0), sharpening=0.0, blur=0.0, shot=0.0, read=0.0)
-    left = frequency_difference(*pair.statistics(bare))
+    near = FrequencyDifference(found.motion, found.motion_side, found.sharpening, found.radius) if pair.near else None
+    left = frequency_difference(*pair.statistics(bare), near)
     return replace(found, motion=left.motion, motion_side=left.motion_side, sharpening=left.amount, radius=left.radius)
 
 

@@ -85,11 +85,11 @@ def frequency_difference(
         return FrequencyDifference()
     fit = _Fit(np.log(powers[0] / powers[0].mean()), np.log(powers[1] / powers[1].mean()))
     if near is not None:
-        moves, sharpens = any(near.motion), near.amount != 0
-        if not moves and not sharpens:
+        along, sharpened = any(near.motion), near.amount != 0
+        if not along and not sharpened:
             return FrequencyDifference()
         begin = _start((near.motion_side, *near.motion), (near.amount, near.radius))
-        return fit.run(begin, near.motion_side, moved=moves, sharp=sharpens, precise=True).difference()
+        return fit.run(begin, near.motion_side, moved=along, sharp=sharpened, precise=True).difference()
     best = plain = _best([fit.run(_START + blur * _BLURRED) for blur in (-1, 0, 1)])
     if plain.left < _LEFT:
         return FrequencyDifference()

@@ -107,9 +107,8 @@ def test_without_pairs_it_says_what_would_help(scene):
     found = explain_sets(paler_discs(scene), scene, detector=RedDetector(), causes=SCENE, **FAST)
     assert found.is_gap
     assert found.not_tried == {"objects": NO_PAIRS, "background": NO_PAIRS}
-    assert f"Not tried: {SCENE_CAUSES['objects']} and {SCENE_CAUSES['background']}. They need pictures of the same scenes: --paired." in (
-        detail_sentences(found)
-    )
+    words = f"{SCENE_CAUSES['objects']} and {SCENE_CAUSES['background']}"
+    assert f"Not tried: {words}. They need pictures of the same scenes: --paired." in detail_sentences(found)
 
 
 def test_it_goes_on_where_it_was_stopped(scene, tmp_path):

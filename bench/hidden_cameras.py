@@ -3,6 +3,7 @@
 `python bench/hidden_cameras.py SET MODEL OUT --cases 50 --frames 40 [--first 0] [--patch 40]` draws a camera for each
 case, sees A through it (B stays as it is), and writes OUT/CASE/answer.json, which neither explain nor fit reads. Then
 both run, and OUT/CASE/found.json has what they found. A case that is there is not run again.
+With `--new` each camera has a haze, a motion blur, a chromatic aberration or a sharpening beside up to two others.
 `python bench/hidden_cameras.py --table OUT...` prints the tables of docs/measurements/explain.md.
 
 What causes most of the gap is computed from the answer: W1 of every part of the defects against B, and their Shapley
@@ -28,40 +29,55 @@ from simjudge.core.images import ArrayImages
 from simjudge.sensors.camera.chain import Step, apply_steps
 
 RANGES = {
+    "haze": (0.15, 0.5),
+    "motion_blur": (3.0, 12.0),
+    "chromatic_aberration": (1.002, 1.008),
     "blur": (1.0, 3.0),
     "vignetting": (25.0, 45.0),
     "exposure": (0.35, 0.7),
     "white_balance": (0.6, 0.85),
     "contrast": (1.4, 2.2),
     "noise": (6.0, 20.0),
+    "sharpening": (0.4, 1.5),
 }
 """Kinds of defect, in the order in which they act in a camera, and the ranges that they are drawn from."""
 BLUE_RANGE = (1.1, 1.4)
 """The gain of blue that a white balance has beside that of red."""
-FITTED_NAME = {"blur": "blur", "vignetting": "vignetting", "exposure": "gain", "white_balance": "red",
-               "contrast": "exponent", "noise": "noise"}  # fmt: skip
-NEUTRAL = {"blur": 0.0, "vignetting": 0.0, "exposure": 1.0, "white_balance": 1.0, "contrast": 1.0, "noise": 0.0}
+NEW = ("haze", "motion_blur", "chromatic_aberration", "sharpening")
+"""Kinds that `--new` asks for: one of them is in every camera then."""
+FITTED_NAME = {"haze": "haze", "motion_blur": "length", "chromatic_aberration": "red_size", "blur": "blur",
+               "vignetting": "vignetting", "exposure": "gain", "white_balance": "red", "contrast": "exponent",
+               "noise": "noise", "sharpening": "sharpening"}  # fmt: skip
+NEUTRAL = dict.fromkeys(RANGES, 0.0)
+NEUTRAL |= dict.fromkeys(("chromatic_aberration", "exposure", "white_balance", "contrast"), 1.0)
 ROUNDING = 1e-12
 """W1 of two sums of the same numbers differ by less."""
 TIED = 0.01
 """Shapley values that differ by less are no order."""
 
 
-def draw_camera(case: int) -> dict[str, dict[str, float]]:
-    """By kind of defect, the number by which it is judged, and the gain of blue of a white balance."""
+def draw_camera(case: int, *, new: bool = False) -> dict[str, dict[str, float]]:
+    """By kind of defect, the number by which it is judged, the gain of blue of a white balance, and an angle."""
     random = np.random.default_rng([15, 100, case])
-    kinds = random.permutation(list(RANGES))[: 1 + case % 3]
+    old = [kind for kind in RANGES if kind not in NEW]
+    kinds = random.permutation(old)[: 1 + case % 3]
+    if new:
+        kinds = [NEW[case % len(NEW)], *kinds[: case // len(NEW) % 3]]
     found = {}
     for kind in (each for each in RANGES if each in kinds):
         value = float(random.uniform(*RANGES[kind]))
         found[kind] = {"value": value, "blue": float(random.uniform(*BLUE_RANGE))}
-    return found
+    return {kind: each | {"angle": float(random.uniform(0, 180))} for kind, each in found.items()}
 
 
 def step(kind: str, drawn: dict[str, float]) -> Step:
     """The filter of a defect."""
     value = drawn["value"]
     return Step(*{
+        "haze": ("haze", {"density": value}),
+        "motion_blur": ("motion_blur", {"length": value, "angle": drawn.get("angle", 0.0)}),
+        "chromatic_aberration": ("chromatic_aberration", {"red": value, "blue": 2 - value}),
+        "sharpening": ("sharpen", {"amount": value, "radius": 1.2}),
         "blur": ("gaussian_blur", {"sigma": value}),
         "vignetting": ("vignetting", {"half_angle": value}),
         "exposure": ("white_balance", {"red": value, "green": value, "blue": value}),
@@ -104,7 +120,7 @@ def true_shares(plain: sj.FrameSet, camera: dict[str, Any], detector: Any, case:
 
 def run_case(plain: sj.FrameSet, detector: Any, folder: Path, case: int, given: argparse.Namespace) -> None:
     """Hide a camera, explain and fit it, and write the answer and what was found."""
-    begin, camera = time.monotonic(), draw_camera(case)
+    begin, camera = time.monotonic(), draw_camera(case, new=given.new)
     method = {"paired": True, "block": 0, "patch": (given.patch, given.patch), "theta": given.theta,
               "draws": given.draws}  # fmt: skip
     hidden = seen_through(plain, camera, tuple(camera), case)
@@ -137,12 +153,14 @@ def score(folder: Path) -> dict[str, Any]:
     shares, held, camera = answer["shares"], found["held_out"], answer["camera"]
     first = next((each["cause"] for each in found["causes"][:1] if each["w1"] is not None), "")
     most = max(shares.values())
-    values = {kind: found["parameters"][FITTED_NAME[kind]]["value"] for kind in camera}
+    fitted = {name: each["value"] for name, each in found["parameters"].items()}
+    fitted["length"] = math.hypot(fitted.get("motion_right", 0.0), fitted.get("motion_down", 0.0))
+    values = {kind: fitted.get(FITTED_NAME[kind], NEUTRAL[kind]) for kind in camera}
     error = {kind: abs(values[kind] - camera[kind]["value"]) for kind in camera}
     drawn = {kind: error[kind] / (RANGES[kind][1] - RANGES[kind][0]) for kind in camera}
     possible = {kind: error[kind] / max(abs(each - NEUTRAL[kind]) for each in RANGES[kind]) for kind in camera}
     if "white_balance" in camera:
-        blue = abs(found["parameters"]["blue"]["value"] - camera["white_balance"]["blue"])
+        blue = abs(fitted["blue"] - camera["white_balance"]["blue"])
         low, high = BLUE_RANGE
         drawn["white_balance, blue"], possible["white_balance, blue"] = blue / (high - low), blue / (high - 1)
     before, after = held["before"], held["after"]
@@ -200,6 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("paths", nargs="+", help="SET MODEL OUT; with --table, folders of cases")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--new", action="store_true", help="a haze, motion, aberration or sharpening in every camera")
     parser.add_argument("--cases", type=int, default=50)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--frames", type=int, default=40)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
@@ -22,6 +23,7 @@ from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.small_pictures import frame_uri
 from simjudge.reports.waterfall import waterfall_figure
+from simjudge.results.verdict_words import verdict_words
 from simjudge.sensors.camera.chain import Step, filtered
 from simjudge.sensors.camera_matching.camera_difference import CAUSES
 from simjudge.studies.comparison import Source
@@ -109,7 +111,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         title=f"Why does {found.names[1]} predict {found.names[0]} so badly?" if found.is_gap
         else f"Is there a gap between {found.names[0]} and {found.names[1]}?",
         colour=VERDICT_COLOURS[found.certainty.verdict],
-        word="A gap" if found.is_gap else "Cannot be told",
+        word=verdict_words(found.certainty.verdict, found.parameters.get("margin", MARGIN)).capitalize(),
         headline=headline(found),
         lead=lead(found),
         details=detail_sentences(found),

@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simjudge.context.verdicts import SIGNIFICANCE
+from simjudge.context.verdicts import MARGIN, SIGNIFICANCE, Verdict
 from simjudge.core.display import SummaryTable
 from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
+from simjudge.results.verdict_words import verdict_words
 from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
 from simjudge.studies.explain.attribution import MOST_SHAPLEY, SHAPLEY
-from simjudge.studies.explain.explanation import EXPLAINS, PIXELS_OF_A, WIDENS, CauseShare, Explanation, Interval
+from simjudge.studies.explain.explanation import (
+    CANNOT_TELL_CAUSE,
+    EXPLAINS,
+    PIXELS_OF_A,
+    UNLISTED,
+    WIDENS,
+    CauseShare,
+    Explanation,
+    Interval,
+)
 
+UNLISTED_WORDS = "scene, or camera effects that are not in the list"
+"""What the part of a gap is called that none of the causes in the list closes."""
 MOST = 0.5
 """Share of a gap from which a cause is most of it."""
 SURE = 0.95
 """Share of resamples from which an order is called sure."""
-_UNITS = {"sigma": " px", "half_angle": "°", "focal_length": " px", "width": " px", "height": " px",
+_UNITS = {"sigma": " px", "length": " px", "angle": "°", "radius": " px",
+          "half_angle": "°", "focal_length": " px", "width": " px", "height": " px",
           "exposure_time": " s", "line_time": " s"}  # fmt: skip
 
 
@@ -43,7 +56,7 @@ def rest_words(found: Explanation) -> str:
     Args:
         found: the explanation.
     """
-    return "scene, or not tried" if found.rendered and not _scene_tried(found) else "left over"
+    return "left over" if _scene_tried(found) else UNLISTED_WORDS
 
 
 def _scene_tried(found: Explanation) -> bool:
@@ -63,7 +76,8 @@ def filter_words(cause: CauseShare) -> str:
     if any(each["name"] == PIXELS_OF_A for each in cause.filters):
         return "A's pixels there"
     parts = [f"{each['name']} {_parameters(each['parameters'])}".strip() for each in cause.filters]
-    return ", ".join(parts) + (" on A" if cause.side == "a" else "")
+    ends = f" ({' and '.join(cause.at_end)} at the end of the range)" if cause.at_end else ""
+    return ", ".join(parts) + (" on A" if cause.side == "a" else "") + ends
 
 
 def _parameters(given: Mapping[str, Any]) -> str:
@@ -83,29 +97,55 @@ def headline(found: Explanation) -> str:
         found: the explanation.
     """
     if not found.is_gap:
-        sure = found.certainty
-        return (
-            f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
-            f"({format_number(sure.noise)}, p {format_p(sure.p_value)})."
-        )
+        return _no_gap(found)
     told = [cause for cause in found.causes if cause.verdict == EXPLAINS]
+    unlisted = _unlisted(found)
     if not told:
-        if not found.causes:
-            return "The gap is none of the causes that were looked for: the cameras show no difference."
-        return "Which cause the gap has cannot be told at this size."
+        return _no_cause(found, unlisted)
     first = told[0]
     share = first.share.value if first.share is not None else 0.0
+    if unlisted is not None and unlisted.value > share:
+        parts = [f"{cause.words} is {_range(cause.share)}" for cause in told]
+        return f"{_range(unlisted)} of the gap is {UNLISTED_WORDS}; {'; '.join(parts)}."
     # More than the half is only called most of the gap where chance leaves it so.
     kind = "Most of the gap is" if first.share is not None and first.share.low >= MOST else (
         "The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is"
     )
     parts = [f"{kind} {first.words} ({_range(first.share)})"]
     parts += [f"{cause.words} is {_range(cause.share)}" for cause in told[1:]]
+    parts += [] if unlisted is None else [f"{UNLISTED_WORDS}: {_range(unlisted)}"]
     return f"{'; '.join(parts)}{_nothing_else(found)}."
 
 
+def _no_gap(found: Explanation) -> str:
+    sure = found.certainty
+    if sure.verdict == Verdict.PREDICTS:
+        margin = verdict_words(sure.verdict, found.parameters.get("margin", MARGIN))
+        return f"There is no gap to explain: {found.names[1]} {margin}."
+    return (
+        f"What causes a gap cannot be told: W1 {format_number(found.mean_w1)} is not above what chance gives "
+        f"({format_number(sure.noise)}, p {format_p(sure.p_value)})."
+    )
+
+
+def _no_cause(found: Explanation, unlisted: Interval | None) -> str:
+    if unlisted is not None:
+        return f"No cause in the list has the gap: {_range(unlisted)} of it is {UNLISTED_WORDS}."
+    if not found.causes:
+        return "The gap is none of the causes that were looked for: the cameras show no difference."
+    return "Which cause the gap has cannot be told at this size."
+
+
+def _unlisted(found: Explanation) -> Interval | None:
+    """The share that A's pixels close and no cause in the list does; None where none can be told."""
+    shares = [cause.share for cause in found.causes if cause.verdict == UNLISTED and cause.share is not None]
+    if not shares:
+        return None
+    return Interval(*(sum(values) for values in zip(*(each.content() for each in shares), strict=True)))
+
+
 def _nothing_else(found: Explanation) -> str:
-    open_causes = [cause for cause in found.causes if cause.verdict not in (EXPLAINS, WIDENS)]
+    open_causes = [cause for cause in found.causes if cause.verdict == CANNOT_TELL_CAUSE]
     if open_causes:
         return "; nothing else can be told at this size"
     rest = found.rest_share
@@ -125,6 +165,12 @@ def detail_sentences(found: Explanation) -> list[str]:
                 f"{_range(found.rest_share)} of the gap is left when all of these are undone: it is none of them. "
                 + _what_is_left(found)
             )
+        lines += [
+            f"The {' and '.join(cause.at_end)} of {cause.words} stands at the end of the range that is looked for: the "
+            "true value may lie beyond, and the share of this cause with it."
+            for cause in found.causes
+            if cause.at_end
+        ]
         lines += [
             f"Undoing {cause.words} widens the gap by {_range(_negative(cause.share))}: it hides a part of another one."
             for cause in found.causes
@@ -152,10 +198,8 @@ def _what_is_left(found: Explanation) -> str:
             if whole
             else "It may be the other part of the pictures, or the labels."
         )
-    if found.rendered and not found.not_tried:
-        return "B was rendered again through A's camera, so it is scene content or something not tried."
     listed = [RENDERED_CAUSES[name] for name in RENDERED_CAUSES if name in found.not_tried]
-    return f"It may be {_listed([*listed, 'scene content'], 'or')}: these were not tried."
+    return f"It may be {_listed([*listed, 'the scene', 'camera effects that are not in the list'], 'or')}."
 
 
 def _not_tried(found: Explanation) -> list[str]:
@@ -174,7 +218,8 @@ def _listed(names: Sequence[str], last: str) -> str:
 
 def _how_shared(found: Explanation) -> str:
     return _sharing_words(found) + (
-        " What the scene shows comes last: its part is what A's pixels change once all other causes are undone."
+        " A's pixels come last: their part is what they close once all causes in the list are undone. They carry A's "
+        "scene and whatever else its camera does, so that it is not told which."
         if _scene_tried(found)
         else ""
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from simjudge.reports.chart_data import round_up
 from simjudge.reports.explanation_words import filter_words, rest_words
 from simjudge.reports.number_format import format_number
@@ -9,7 +11,7 @@ from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
 from simjudge.studies.explain.explanation import EXPLAINS, WIDENS, Explanation, Interval
 
-_WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 640.0, 34.0, 150.0, 10.0, 46.0
+_WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 640.0, 40.0, 190.0, 10.0, 46.0
 _COLOURS = {EXPLAINS: "a", WIDENS: "b"}
 
 
@@ -30,7 +32,7 @@ def waterfall_figure(found: Explanation) -> ReportFigure:
         figure = ReportFigure(_WIDTH, height, "The gap as a whole, the part of each cause, and what is left.")
         axes = add_axes(figure, (0.0, 0.0, _WIDTH, height), (_NAMES, 70.0, _TOP, _BOTTOM))
         names = ["the whole gap", *(cause.words for cause in shared), rest_words(found)]
-        axes.set_yticks(range(rows), [plain_text(name, 24) for name in names])
+        axes.set_yticks(range(rows), ["\n".join(textwrap.wrap(plain_text(name, 80), 30)) for name in names])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.grid(visible=False, axis="y")
         axes.set_ylim(rows - 0.5, -0.5)

@@ -11,7 +11,14 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.context.certainty import Certainty
-from simjudge.reports.explanation_words import detail_sentences, explanation_table, headline, lead
+from simjudge.reports.explanation_words import (
+    UNLISTED_WORDS,
+    detail_sentences,
+    explanation_table,
+    filter_words,
+    headline,
+    lead,
+)
 from simjudge.reports.waterfall import waterfall_figure
 from simjudge.sensors.camera.chain import Step
 from simjudge.studies.explain.explanation import CauseShare, Explanation, Interval
@@ -43,7 +50,7 @@ def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), ce
          "Most of the gap is blur (50 to 70 %); noise is 10 to 30 %."),
         (explanation(cause("blur", -0.1, 0.7)), "Which cause the gap has cannot be told at this size."),
         (explanation(), "The gap is none of the causes that were looked for: the cameras show no difference."),
-        (explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_adjusted=0.2, p_value=0.2)),
+        (explanation(cause("blur", 0.6, 0.7), certainty=replace(SURE, p_value=0.2, verdict="cannot_tell")),
          "What causes a gap cannot be told: W1 0.120 is not above what chance gives (0.020, p 0.20)."),
     ],
 )  # fmt: skip
@@ -66,24 +73,38 @@ def test_what_is_left_is_the_scene_only_where_b_was_rendered_again():
     untried = replace(found, not_tried={"lens": "B's scene is not known: give --scene", "motion": "B's scene is not"
                                         " known: give --scene", "lighting": "give --paired"})  # fmt: skip
     lines = " ".join(detail_sentences(untried))
-    assert "It may be the lens, blur by motion, lighting or scene content: these were not tried." in lines
-    assert "Not tried: the lens and blur by motion. B's scene is not known: give --scene." in lines
+    assert "It may be the lens, the exposure time, lighting, the scene or camera effects that are not" in lines
+    assert "Not tried: the lens and the exposure time. B's scene is not known: give --scene." in lines
     assert "Not tried: lighting. Give --paired." in lines
-    assert explanation_table(untried).rows[-1][0] == "left over"
-    rendered = replace(found, rendered=True)
-    assert "it is scene content or something not tried" in " ".join(detail_sentences(rendered))
-    assert explanation_table(rendered).rows[-1][0] == "scene, or not tried"
-    assert "scene, or not tried" in waterfall_figure(rendered).svg()
+    assert explanation_table(untried).rows[-1][0] == UNLISTED_WORDS
+    assert "It may be the scene or camera effects that are not in the list." in " ".join(detail_sentences(found))
+
+
+def test_what_only_pixels_of_a_close_is_no_cause():
+    """A's pixels carry scene and camera alike: whatever they close is said to be unknown."""
+    found = explanation(cause("objects", 0.7, 0.9), cause("background", -0.1, 0.1), cause("blur", 0.05, 0.2))
+    assert [each.verdict for each in found.causes] == ["not in the list", "cannot be told", "explains"]
+    assert headline(found) == f"70 to 90 % of the gap is {UNLISTED_WORDS}; blur is 5 to 20 %."
+    assert headline(explanation(cause("objects", 0.7, 0.9))) == (
+        f"No cause in the list has the gap: 70 to 90 % of it is {UNLISTED_WORDS}."
+    )
+
+
+def test_a_parameter_at_the_end_of_its_range_is_said():
+    found = explanation(replace(cause("contrast", 0.5, 0.7), at_end=("exponent",)))
+    assert found.content()["causes"][0]["at_end"] == ["exponent"]
+    assert filter_words(found.causes[0]).endswith("(exponent at the end of the range)")
+    assert any("exponent of contrast stands at the end of the range" in line for line in detail_sentences(found))
 
 
 def test_table_and_waterfall_show_the_same_parts():
     found = explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3))
     rows = explanation_table(found).rows
-    assert [row[0] for row in rows] == ["blur", "noise", "left over"]
+    assert [row[0] for row in rows] == ["blur", "noise", UNLISTED_WORDS]
     assert explanation_table(explanation(cause("blur", -0.001, 0.3))).rows[0][3] == "0 to 30 %"
     assert rows[0][1:5] == ("x sigma 1.25 px", "60 %", "50 to 70 %", "0.060")
     svg = waterfall_figure(found).svg()
-    for text in ("the whole gap", "blur", "noise", "left over", "0.060", "0.020"):
+    for text in ("the whole gap", "blur", "noise", "scene, or camera effects that", "0.060", "0.020"):
         assert text in svg
 
 

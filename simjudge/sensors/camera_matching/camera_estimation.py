@@ -20,9 +20,21 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Advance
 from simjudge.sensors.camera.chain import Step, apply_steps
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sensors.camera_matching.camera_difference import (
+    EXPONENTS,
+    GAINS,
+    MOST_HAZE,
+    MOST_NOISE,
+    MOST_VIGNETTING,
+    SIZES,
+    WIDEST_BLUR,
+    CameraDifference,
+)
+from simjudge.sensors.camera_matching.frequency_fit import FrequencyDifference, frequency_difference
 from simjudge.sensors.camera_matching.picture_statistics import PictureStatistics, measure_pictures
 from simjudge.sensors.camera_matching.statistic_values import (
+    ToneDifference,
+    colour_sizes,
     jpeg_quality,
     mosaic_contrast,
     noise_variances,
@@ -35,8 +47,6 @@ SAMPLE = 16
 """Pictures of each set that are measured, evenly chosen."""
 ROUNDS = 3
 """How often every cause is estimated, with the filters found for the others in place."""
-WIDEST_BLUR = 6.0
-"""Greatest standard deviation of a point-spread function that is looked for, pixels."""
 _NARROW_BLUR = 0.5
 """Standard deviation from which on wider blurs are tried, pixels."""
 _LEAST_SHARPNESS = 0.02
@@ -45,8 +55,14 @@ _MOSAIC_CONTRAST = 0.05
 """`mosaic_contrast` from which a mosaic is believed."""
 _LEAST_QUALITY = 3
 """Difference of two JPEG qualities below which they are taken for equal."""
-_MOST_NOISE = 40.0
-"""Greatest standard deviation of noise that is looked for, grey levels of 255."""
+_LEAST_MISFIT = 0.01
+"""What tones must be off by without haze, so that haze is looked for."""
+_LEAST_AIR = 0.4
+"""Darkest light of the air that is believed, full scale 1: haze is brighter than most of what it hides."""
+_LIKELY_AIR = 0.8
+"""Light of the air where equal exposure would make it darker, or brighter than full scale."""
+_DETAIL_FREQUENCY = 0.5
+"""Cycles per pixel about which the diagonal detail of noise lies."""
 _BISECTIONS = 8
 
 
@@ -56,11 +72,13 @@ class PicturePair(ShortRepr):
 
     Attributes:
         a, b: the pictures.
+        near: whether a search may stay near what was found before, on like pictures.
         measured: statistics by side and chain; the same chain is not measured twice.
     """
 
     a: Sequence[RgbImage]
     b: Sequence[RgbImage]
+    near: bool = False
     measured: dict[tuple[str, str], PictureStatistics] = field(default_factory=dict)
 
     def statistics(self, difference: CameraDifference) -> tuple[PictureStatistics, PictureStatistics]:
@@ -105,20 +123,22 @@ def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
 
 
 def estimate_difference(
-    a: Sequence[RgbImage], b: Sequence[RgbImage], *, rounds: int = ROUNDS, advance: Advance | None = None
-) -> CameraDifference:
+    a: Sequence[RgbImage], b: Sequence[RgbImage], *, rounds: int = ROUNDS, start: CameraDifference | None = None,
+    advance: Advance | None = None,
+) -> CameraDifference:  # fmt: skip
     """Estimate what leads from B's pictures to pictures as A's camera makes them.
 
     Args:
         a: pictures of A, uint8 (H, W, 3).
         b: pictures of B. The more alike the scenes are, the better: pairs are best.
         rounds: how often every cause is estimated anew.
+        start: an estimate on like pictures; None for no difference.
         advance: told (causes done, causes in all).
 
     Returns:
         The difference; what is too small to matter is nothing.
     """
-    pair, found = PicturePair(a, b), CameraDifference()
+    pair, found = PicturePair(a, b, start is not None), start or CameraDifference()
     total = rounds * len(_ESTIMATORS)
     for number in range(total):
         found = _ESTIMATORS[number % len(_ESTIMATORS)](pair, found)
@@ -127,20 +147,70 @@ def estimate_difference(
     return found
 
 
+def _haze(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Haze lifts dark levels, which neither gains nor a power law do. Gains and exponent are found beside it."""
+    bare = replace(found, haze=0.0, gain=1.0, red=1.0, blue=1.0, exponent=1.0)
+    a, b = pair.statistics(bare)
+    plain = tone_difference(a, b).misfit
+    for first, second, sign in ((a, b, 1.0), (b, a, -1.0)):
+        lifted = tone_difference(first, second, offsets=True)
+        if plain >= _LEAST_MISFIT and lifted.misfit <= plain / 2 and lifted.offsets[1] > 0.01:
+            density, air = _air(lifted)
+            hazy = replace(bare, haze=sign * density, air=air)
+            if sign < 0:
+                return _tone(pair, hazy)
+            return _with_tone(hazy, lifted.gains / (1 - density), lifted.exponent)
+    return replace(found, haze=0.0)
+
+
+def _air(lifted: ToneDifference) -> tuple[float, tuple[float, float, float]]:
+    """Share and light of haze, from gains and offsets; exposure is taken as equal where the air is then bright enough.
+
+    gain (1 - density) and gain density air are known, so that one of the three is free.
+    """
+    gain, lift = float(lifted.gains[1]), float(lifted.offsets[1])
+    air = lift / max(1 - gain, 1e-6)
+    air = air if gain < 1 and _LEAST_AIR <= air <= 1 else _LIKELY_AIR
+    density = min((lift / gain) / (air + lift / gain), MOST_HAZE)
+    # The same density in all colours; white balance acts on the air's light too.
+    colours = lifted.offsets / lifted.gains * (1 - density) / density
+    red, green, blue = (float(np.clip(each, 0, 2)) for each in colours)
+    return density, (red, green, blue)
+
+
 def _tone(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Gains and exponent: what is left is put behind what was found."""
     left = tone_difference(*pair.statistics(found))
     gains = np.array([found.red, 1.0, found.blue]) * found.gain * left.gains ** (1 / found.exponent)
-    gain = float(np.clip(gains[1], 0.05, 20))
-    return replace(found, gain=gain, red=float(np.clip(gains[0] / gain, 0.05, 20)),
-                   blue=float(np.clip(gains[2] / gain, 0.05, 20)),
-                   exponent=float(np.clip(found.exponent * left.exponent, 0.2, 5)))  # fmt: skip
+    return _with_tone(found, gains, found.exponent * left.exponent)
+
+
+def _with_tone(found: CameraDifference, gains: FloatArray, exponent: float) -> CameraDifference:
+    gain = float(np.clip(gains[1], *GAINS))
+    red, blue = (float(np.clip(gains[colour] / gain, *GAINS)) for colour in (0, 2))
+    return replace(found, gain=gain, red=red, blue=blue, exponent=float(np.clip(exponent, *EXPONENTS)))
 
 
 def _vignetting(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Fall-off: gains behind it raise ratios to the exponent."""
     left = vignetting_difference(*pair.statistics(found)) / found.exponent
-    return replace(found, vignetting=float(np.clip(found.vignetting + left, -3, 3)))
+    return replace(found, vignetting=float(np.clip(found.vignetting + left, -MOST_VIGNETTING, MOST_VIGNETTING)))
+
+
+def _aberration(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Sizes of red and blue: what is left is put behind what was found."""
+    a, b = (colour_sizes(each) for each in pair.statistics(found))
+    red, blue = (float(np.clip(size * (1 + left), *SIZES))
+                 for size, left in zip((found.red_size, found.blue_size), a - b, strict=True))  # fmt: skip
+    return replace(found, red_size=red, blue_size=blue)
+
+
+def _frequencies(pair: PicturePair, found: CameraDifference) -> CameraDifference:
+    """Motion and sharpening, found beside blur and noise, which are then found behind them."""
+    bare = replace(found, motion=(0.0, 0.0), sharpening=0.0, blur=0.0, shot=0.0, read=0.0)
+    near = FrequencyDifference(found.motion, found.motion_side, found.sharpening, found.radius) if pair.near else None
+    left = frequency_difference(*pair.statistics(bare), near)
+    return replace(found, motion=left.motion, motion_side=left.motion_side, sharpening=left.amount, radius=left.radius)
 
 
 def _blur(pair: PicturePair, found: CameraDifference) -> CameraDifference:
@@ -170,6 +240,9 @@ def _noise(pair: PicturePair, found: CameraDifference) -> CameraDifference:
         return _compressed_noise(pair, found)
     sign = 1.0 if found.noise_side == "b" else -1.0
     brightness, missing = _common_bins(pair, found)
+    # Sharpening stands behind the noise, and makes its fine detail stronger.
+    sharper = 1 + abs(found.sharpening) * -math.expm1(-2 * (math.pi * found.radius) ** 2 * _DETAIL_FREQUENCY**2)
+    missing = missing / sharper**2
     if not len(brightness):
         return found
     wanted = missing + sign * (found.shot**2 * brightness + found.read**2)
@@ -185,7 +258,7 @@ def _compressed_noise(pair: PicturePair, found: CameraDifference) -> CameraDiffe
     if not len(first) or abs(first.mean()) < 1e-3:
         return bare
     sign, side = (1.0, "b") if first.mean() > 0 else (-1.0, "a")
-    low, high = 0.0, _MOST_NOISE
+    low, high = 0.0, MOST_NOISE
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         left = _common_bins(pair, replace(bare, read=middle, noise_side=side))[1]
@@ -224,5 +297,5 @@ def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 
 _ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], ...] = (
-    _mosaic, _tone, _vignetting, _blur, _noise, _jpeg,
+    _mosaic, _haze, _tone, _vignetting, _aberration, _frequencies, _blur, _noise, _jpeg,
 )  # fmt: skip

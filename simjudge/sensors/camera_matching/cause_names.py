@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 CAMERA_CAUSES = {
+    "haze": "haze",
+    "motion_blur": "motion blur",
+    "chromatic_aberration": "chromatic aberration",
     "blur": "blur",
     "vignetting": "vignetting",
     "exposure": "exposure",
@@ -10,6 +13,7 @@ CAMERA_CAUSES = {
     "contrast": "contrast",
     "mosaic": "the colour mosaic",
     "noise": "noise",
+    "sharpening": "sharpening",
     "jpeg": "JPEG compression",
 }
 """Names to words, in the order in which they act in a camera."""
@@ -18,13 +22,14 @@ LABEL_MARGINS = "label_margins"
 RENDERED_CAUSES = {
     "lens": "the lens",
     "resolution": "resolution",
-    "motion": "blur by motion",
+    "motion": "the exposure time",
     "lighting": "lighting",
 }
 """Names to words of causes that are undone by rendering the simulated pictures again."""
 OBJECTS, BACKGROUND = "objects", "background"
 SCENE_CAUSES = {
-    OBJECTS: "the look of objects",
-    BACKGROUND: "the background",
+    OBJECTS: "on objects: scene, or camera effects that are not in the list",
+    BACKGROUND: "elsewhere: scene, or camera effects that are not in the list",
 }
-"""Names to words of what a scene shows; asked last, once the causes that lie in the camera are undone."""
+"""Names to words of what A's pixels close; asked last, once the causes in the list are undone. A's pixels carry the
+scene and whatever else A's camera does, so that neither is called a cause."""

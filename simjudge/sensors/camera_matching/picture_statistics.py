@@ -1,7 +1,7 @@
 """What a picture shows of its camera, as histograms and sums that can be added over frames.
 
-Nothing here looks at what the picture shows: colours, fine noise, edges, the steps of JPEG, the grid of a Bayer mosaic,
-and how brightness falls off towards the corners.
+Nothing here looks at what the picture shows: colours, fine noise, edges, frequencies, the steps of JPEG, the grid of a
+Bayer mosaic, how brightness falls off towards the corners, and how far red and blue lie off green there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import dctn
+from scipy.fft import dctn, rfft2
 from scipy.ndimage import maximum_filter1d
 
 from simjudge.core.arrays import FloatArray
@@ -41,6 +41,12 @@ FREQUENCIES = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (
 """Rows and columns of the coefficients of a block that are counted."""
 COEFFICIENT_BINS, COEFFICIENT_STEP = 1024, 0.25
 """Bins of the sizes of coefficients, and the width of one."""
+TILE = 64
+"""Pixels along a side of the tiles whose frequencies are counted; they overlap by half."""
+COLOUR_WINDOW = 16
+"""Pixels along a side of the windows in which red and blue are laid over green."""
+_COLOUR_BLUR = 1.0
+"""Standard deviation of the blur before that, pixels: slopes are then straight over the shifts that are looked for."""
 _STRONGEST_STEP = 16.0
 """Grey levels: larger differences are edges of things and count as this much in the grid of a mosaic."""
 FloatImage = npt.NDArray[np.floating[Any]]
@@ -62,6 +68,9 @@ class PictureStatistics(ShortRepr):
         mosaic: (2, 3, 4), sum and count of how far a pixel lies from the mean of its four neighbours, by colour and by
             phase of the 2x2 grid (row * 2 + column).
         rings: (2, 12), sum of luminance (full scale 1) and count of pixels, in rings of equal area.
+        spectrum: (64, 33), power of the luminance of tiles by frequency down and across, as `rfft2` orders them.
+        colour_shift: (2, 2), of red and blue: how they lie off green along the radius, and the sum of squares by which
+            this is divided for the share of the radius.
     """
 
     values: FloatArray
@@ -70,6 +79,8 @@ class PictureStatistics(ShortRepr):
     coefficients: FloatArray
     mosaic: FloatArray
     rings: FloatArray
+    spectrum: FloatArray
+    colour_shift: FloatArray
 
     @classmethod
     def pooled(cls, parts: Sequence[PictureStatistics]) -> PictureStatistics:
@@ -115,7 +126,7 @@ def measure_picture(image: RgbImage) -> PictureStatistics:
     planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]
     values = np.stack([np.bincount(plane.ravel(), minlength=LEVELS) for plane in planes]).astype(np.float64)
     return PictureStatistics(values, _detail(image), _edges(luminance), _coefficients(image), _mosaic(image),
-                             _rings(luminance))  # fmt: skip
+                             _rings(luminance), _spectrum(luminance), _colour_shift(image))  # fmt: skip
 
 
 def _detail(image: RgbImage) -> FloatArray:
@@ -187,3 +198,49 @@ def _rings(luminance: FloatImage) -> FloatArray:
     ring = np.minimum((share * RADIAL_BINS).astype(np.int64), RADIAL_BINS - 1).ravel()
     total = np.bincount(ring, luminance.ravel() / (LEVELS - 1), RADIAL_BINS)
     return np.stack([total, np.bincount(ring, minlength=RADIAL_BINS)]).astype(np.float64)
+
+
+def _spectrum(luminance: FloatImage) -> FloatArray:
+    """Power by frequency of all tiles behind a Hann window, their means taken off."""
+    total = np.zeros((TILE, TILE // 2 + 1))
+    if min(luminance.shape) < TILE:
+        return total
+    window = np.outer(np.hanning(TILE), np.hanning(TILE)).astype(np.float32)
+    tiles = np.lib.stride_tricks.sliding_window_view(luminance, (TILE, TILE))[:: TILE // 2, :: TILE // 2]
+    for row in tiles:
+        bare = row - row.mean(axis=(1, 2), keepdims=True)
+        total += (np.abs(np.asarray(rfft2(bare * window))) ** 2).sum(axis=0)
+    return total
+
+
+def _colour_shift(image: RgbImage) -> FloatArray:
+    """How far red and blue lie off green along the radius, in windows in which one colour follows from the other.
+
+    In a window red = p + q green, shifted by a share s of the radius: red - p - q green = -q s x . grad green.
+    """
+    height, width = (side // COLOUR_WINDOW * COLOUR_WINDOW for side in image.shape[:2])
+    if not height or not width:
+        return np.zeros((2, 2))
+    red, green, blue = np.moveaxis(cv2.GaussianBlur(image.astype(np.float32), (0, 0), _COLOUR_BLUR), 2, 0)
+    x, y = (np.arange(side) - (side - 1) / 2 for side in (image.shape[1], image.shape[0]))
+    slope = np.gradient(green)
+    radial = slope[0] * y[:, None] + slope[1] * x[None, :]
+
+    def windows(plane: FloatImage) -> FloatArray:
+        cut = plane[:height, :width].astype(np.float64)
+        parts = cut.reshape(height // COLOUR_WINDOW, COLOUR_WINDOW, -1, COLOUR_WINDOW).swapaxes(1, 2)
+        flat = parts.reshape(-1, COLOUR_WINDOW**2)
+        return np.asarray(flat - flat.mean(axis=1, keepdims=True))
+
+    g, r = windows(green), windows(radial)
+    power = (g * g).sum(1)
+    # What of the slope a factor of green would say as well is left out.
+    r -= np.divide((g * r).sum(1), power, out=np.zeros_like(power), where=power > 0)[:, None] * g
+    out = np.zeros((2, 2))
+    for number, plane in enumerate((red, blue)):
+        c = windows(plane)
+        both, own = (g * c).sum(1), (c * c).sum(1)
+        told = (both > 0.9 * np.sqrt(power * own)) & (power > COLOUR_WINDOW**2 * 4)
+        gain = both[told] / power[told]
+        out[number] = -(gain[:, None] * r[told] * c[told]).sum(), ((gain[:, None] * r[told]) ** 2).sum()
+    return out

@@ -39,43 +39,56 @@ _FEWEST = 400
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ToneDifference(ShortRepr):
-    """How the grey levels of one set follow from those of another: A = (gains B)^exponent, full scale 1.
+    """How grey levels of one set follow from those of another: A = (gains B + offsets)^exponent, full scale 1.
 
     Attributes:
         gains: (3,), of red, green and blue.
         exponent: of the power law.
+        offsets: (3,), of red, green and blue; 0 where none was asked for.
+        misfit: root of the mean square of the logarithms that is left.
     """
 
     gains: FloatArray
     exponent: float
+    offsets: FloatArray
+    misfit: float = 0.0
 
 
-def tone_difference(a: PictureStatistics, b: PictureStatistics) -> ToneDifference:
-    """Fit the grey levels of A by a gain for each colour and one power law for all, over quantiles.
+def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool = False) -> ToneDifference:
+    """Fit the grey levels of A by a gain, and an offset, for each colour and one power law for all, over quantiles.
 
-    Both keep the order of grey levels, so quantiles go over into quantiles. log A = exponent (log gain + log B) is
-    linear.
+    All keep the order of grey levels, so quantiles go over into quantiles.
 
     Args:
         a: the set to be matched.
         b: the set whose grey levels are changed.
+        offsets: whether levels may be lifted.
 
     Returns:
-        Gains and exponent; 1 where the sets tell nothing.
+        What leads from B to A; nothing where the sets tell nothing.
     """
-    rows, wanted = [], []
-    for colour in range(3):
-        of_a, of_b = (_quantiles(each.values[colour]) for each in (a, b))
-        for one, other in zip(of_a, of_b, strict=True):
+    colours, of_b, wanted = [], [], []
+    for number in range(3):
+        for one, other in zip(*(_quantiles(each.values[number]) for each in (a, b)), strict=True):
             if min(one, other) >= _DARKEST and max(one, other) <= _BRIGHTEST:
-                rows.append([math.log(other / (LEVELS - 1)), *(float(colour == k) for k in range(3))])
+                colours.append(number)
+                of_b.append(other / (LEVELS - 1))
                 wanted.append(math.log(one / (LEVELS - 1)))
-    design = np.array(rows).reshape(-1, 4)
-    if any(design[:, 1 + k].sum() < 3 for k in range(3)) or float(np.ptp(design[:, 0])) < 0.1:
-        return ToneDifference(np.ones(3), 1.0)
-    found = least_squares(lambda x: design @ x - wanted, np.array([1.0, 0.0, 0.0, 0.0]), loss="soft_l1", f_scale=0.02)
-    exponent = float(np.clip(found.x[0], 0.2, 5.0))
-    return ToneDifference(np.exp(np.clip(found.x[1:] / exponent, -3, 3)), exponent)
+    colour, level, wish = np.array(colours, np.int64), np.array(of_b), np.array(wanted)
+    none = ToneDifference(np.ones(3), 1.0, np.zeros(3))
+    if np.bincount(colour, minlength=3).min() < 3 or float(np.ptp(np.log(level))) < 0.1:
+        return none
+
+    def residual(x: FloatArray) -> FloatArray:
+        lift = x[4 + colour] if offsets else 0.0
+        return np.asarray(x[0] * np.log(np.exp(x[1 + colour]) * level + lift) - wish)
+
+    start = np.array([1.0, *[0.0] * 3, *([0.0] * 3 if offsets else [])])
+    ends = ([0.2, *[-4.0] * 3, *[0.0] * 3], [5.0, *[4.0] * 3, *[0.95] * 3])
+    found = least_squares(residual, start, bounds=[end[: len(start)] for end in ends], loss="soft_l1", f_scale=0.02)
+    lifts = found.x[4:] if offsets else np.zeros(3)
+    misfit = math.sqrt(2 * found.cost / len(wish))
+    return ToneDifference(np.exp(found.x[1:4]), float(found.x[0]), lifts, misfit)
 
 
 def _quantiles(counts: FloatArray) -> FloatArray:
@@ -216,3 +229,9 @@ def mosaic_contrast(statistics: PictureStatistics) -> tuple[float, str]:
     places = (0, 3) if odd > even else (1, 2)
     red = places[0] if off[0, places[0]] + off[2, places[1]] >= off[0, places[1]] + off[2, places[0]] else places[1]
     return float(contrast), {0: "RGGB", 3: "BGGR", 1: "GRBG", 2: "GBRG"}[red]
+
+
+def colour_sizes(statistics: PictureStatistics) -> FloatArray:
+    """By which share of the radius red and blue lie outside green, (2,); 0 where no edges tell it."""
+    seen, power = statistics.colour_shift.T
+    return np.asarray(np.divide(seen, power, out=np.zeros(2), where=power > 0))

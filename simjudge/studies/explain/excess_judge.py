@@ -12,7 +12,7 @@ from simjudge.context.certainty import Certainty, gap_draws
 from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.object_tables import Objects
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
@@ -22,8 +22,9 @@ from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_settings import ExplainSettings
 from simjudge.studies.explain.label_margins import LabelMargins
 from simjudge.studies.painted_masks import painted_geometry
+from simjudge.studies.pair import compare_judged, painted_sets
 from simjudge.studies.sampling_units import SampleUnits
-from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
+from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together
 
 _MOVING = frozenset({LABEL_MARGINS, *RENDERED_CAUSES})
 """Causes that change labels: sets with the same of them undone are compared on one join."""
@@ -76,6 +77,14 @@ class ExcessJudge(ShortRepr):
             self._compare(group)
         return [self.excess[causes] for causes in wanted]
 
+    def with_difference(self, difference: CameraDifference) -> ExcessJudge:
+        """The same sets, units and draws, with another difference between the cameras.
+
+        Args:
+            difference: what is undone in place of the one that was estimated.
+        """
+        return replace(self, difference=difference, excess={frozenset(): self.excess[frozenset()]})
+
     def _compare(self, group: Sequence[Causes]) -> None:
         """Compare changed sets that have the same labels, on one join."""
         scheduled = []
@@ -83,8 +92,11 @@ class ExcessJudge(ShortRepr):
             a, b = self.sets.judged(self.difference, causes, self.margins)
             objects = (a.frames.objects, b.frames.objects)
             if self._units is None or self._objects is None:
-                self._units = comparison_units(a, b, self.settings, paired=self.settings.paired)
-                self._objects, self.frames = objects, (len(a.frames), len(b.frames))
+                # The very comparison that `compare` makes, so that both say the same.
+                settings, painted = self.settings, painted_sets(a, b, self.settings)
+                result = compare_judged((a, b), painted, settings, Losses())
+                self.certainty, self.mean_w1 = result.overall, result.numbers.overall.mean_w1
+                self._units, self._objects, self.frames = result.units, objects, (len(a.frames), len(b.frames))
             units = self._units
             if not causes.isdisjoint(RENDERED_CAUSES):
                 units = carried_units(units, self._objects, objects)
@@ -101,6 +113,4 @@ class ExcessJudge(ShortRepr):
             together = Bootstrap.together([one for one in classes if one is not None])
             if mean is None or overall.gap is None or together is None:
                 raise SimjudgeError("no context of A has a like one in B: there is no W1 to explain")
-            if not causes:
-                self.certainty, self.mean_w1 = overall, mean
             self.excess[causes] = np.concatenate([[overall.gap], gap_draws(together)])

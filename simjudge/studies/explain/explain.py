@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simjudge.context.compiled import forgo_blas
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.arrays import FloatArray
@@ -20,6 +18,7 @@ from simjudge.perception.detector import Detector
 from simjudge.sensors.camera_matching.camera_difference import SIDES, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
 from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
+from simjudge.sensors.camera_matching.estimation_error import EstimationError, estimation_error
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.attribution import (
     FORWARD,
@@ -53,6 +52,7 @@ from simjudge.studies.explain.explanation import (
     Interval,
 )
 from simjudge.studies.explain.label_margins import WORDS, estimate_margins
+from simjudge.studies.explain.parameter_error import part_errors
 from simjudge.studies.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
 from simjudge.studies.explain.scene_content import why_not_scene
 from simjudge.studies.inputs import describe_model
@@ -125,6 +125,9 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
     with progress("comparing the cameras") as advance:
         pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
         difference = estimate_difference(pictures[0], pictures[1], advance=advance)
+    with progress("estimating them again") as advance:
+        error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
+                                 advance=advance)  # fmt: skip
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
     judge = ExcessJudge(sets, difference, settings)
     if LABEL_MARGINS in wanted:
@@ -134,7 +137,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
     missing = [name for name in wanted if name not in [*found, *not_tried, *asked_last]]
     # What is rendered for one answer alone is gone after it.
     kept = b if given.renders.kept and rendered else None
-    sharing = _shared(judge, found, log)
+    sharing = _shared(judge, error, found, log)
     explained = _explanation(judge, sharing, missing)
     if asked_last and explained.is_gap and explained.rest.sign > 0:
         last_b = b if sets.rendered is None else sets.rendered.of(frozenset(sharing.parts))
@@ -153,10 +156,14 @@ class _Sharing:
     alone: dict[str, Interval]
     last: dict[str, Interval]
     way: str
+    rest_error: FloatArray
 
 
-def _shared(judge: ExcessJudge, found: Sequence[str], log: Log) -> _Sharing:
-    """Try every cause alone and last, and share the gap among those that matter."""
+def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], log: Log) -> _Sharing:
+    """Try every cause alone and last, and share the gap among those that matter.
+
+    The draws of frames say how far each part may be off, and so does the error of the estimated cameras.
+    """
     none, every = frozenset[str](), frozenset(found)
     judge([none, every, *(frozenset({name}) for name in found), *(every - {name} for name in found)])
     alone = {name: _fall(judge, none, frozenset({name})) for name in found}
@@ -172,7 +179,13 @@ def _shared(judge: ExcessJudge, found: Sequence[str], log: Log) -> _Sharing:
         sharing = FORWARD
         log(f"note: {len(players)} causes matter; the gap is shared in a forward order, not by Shapley values")
         values = forward_order(players, judge)
-    return _Sharing(values, alone, last, sharing)
+    errors = part_errors(judge, error, found, list(values))
+    return _Sharing(
+        {name: value + errors.parts[name] for name, value in values.items()},
+        {name: _fall(judge, none, frozenset({name}), errors.alone[name]) for name in found},
+        {name: _fall(judge, every - {name}, every, errors.last[name]) for name in found},
+        sharing, errors.rest,
+    )  # fmt: skip
 
 
 def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> _Sharing:
@@ -181,18 +194,22 @@ def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> 
     every = before.union(names)
     subsets = all_subsets(names)
     left = judge([before | chosen for chosen in subsets])
+    shares = shapley_values(dict(zip(subsets, left, strict=True)), names)
+    # What the estimated cameras leave too much or too little falls to what A's pixels close.
+    each = sharing.rest_error / len(names)
     return replace(
         sharing,
-        parts=sharing.parts | shapley_values(dict(zip(subsets, left, strict=True)), names),
-        alone=sharing.alone | {name: _fall(judge, before, before | {name}) for name in names},
+        parts=sharing.parts | {name: share + each for name, share in shares.items()},
+        alone=sharing.alone | {name: _fall(judge, before, before | {name}, each) for name in names},
         last=sharing.last | {name: _fall(judge, every - {name}, every) for name in names},
+        rest_error=0 * sharing.rest_error,
     )
 
 
-def _fall(judge: ExcessJudge, before: Causes, after: Causes) -> Interval:
-    """By how much the gap falls from one set of undone causes to another."""
+def _fall(judge: ExcessJudge, before: Causes, after: Causes, error: FloatArray | float = 0.0) -> Interval:
+    """By how much the gap falls from one set of undone causes to another, and by how much this moves in each draw."""
     first, second = judge([before, after])
-    return _interval(first - second)
+    return _interval(first - second + error)
 
 
 def _interval(values: FloatArray) -> Interval:
@@ -201,6 +218,7 @@ def _interval(values: FloatArray) -> Interval:
 
 def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) -> Explanation:
     whole, left = judge([frozenset(), frozenset(sharing.parts)])
+    left = left + sharing.rest_error
     sure = judge.certainty
     if sure is None:
         raise SimjudgeError("nothing was compared")
@@ -233,12 +251,6 @@ def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) 
     return replace(draft, causes=causes, rest_share=rest_share, first_sure=first, order_sure=order)
 
 
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """(D,) of a draw that has no gap, nothing has a share."""
-    shares: FloatArray = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole != 0)
-    return shares
-
-
 def _cause(
     judge: ExcessJudge,
     name: str,
@@ -265,7 +277,8 @@ def _cause(
         for each in SIDES
         for step in judge.difference.steps(each, {name})
     )
-    return CauseShare(name, cause_words(name), side, filters, *tried, w1, share)
+    ends = tuple(judge.difference.at_end(name))
+    return CauseShare(name, cause_words(name), side, filters, *tried, w1, share, ends)
 
 
 def _parameters(judge: ExcessJudge) -> dict[str, Any]:

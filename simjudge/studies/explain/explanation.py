@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.context.certainty import Certainty
-from simjudge.context.verdicts import SIGNIFICANCE
+from simjudge.context.verdicts import GAPS
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.version import version
 from simjudge.results.result_folder import write_json, write_rows
+from simjudge.sensors.camera_matching.cause_names import SCENE_CAUSES
 
 EXPLANATION, EXPLANATION_TABLE = "explain.json", "explain.csv"
 """Names of the files in the folder of an explanation."""
 EXPLAINS, WIDENS, CANNOT_TELL_CAUSE = "explains", "widens", "cannot be told"
 """What can be said of a cause: undoing it closes a part of the gap, widens it, or neither shows."""
+UNLISTED = "not in the list"
+"""What can be said where A's pixels close a part of the gap: no cause in the list does."""
 RENDERED = "render"
 """Stands in place of a filter where B was rendered again."""
 PIXELS_OF_A = "pixels_of_a"
@@ -54,6 +57,7 @@ class CauseShare:
         after_others: by how much the gap falls if it is undone last.
         w1: its part of the gap; None where it was left out of the sharing, because neither way showed anything.
         share: the same as a share of the gap; None where the gap itself cannot be told from 0.
+        at_end: names of parameters at the end of the range that is looked for.
     """
 
     name: str
@@ -64,12 +68,13 @@ class CauseShare:
     after_others: Interval
     w1: Interval | None = None
     share: Interval | None = None
+    at_end: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """EXPLAINS, WIDENS or CANNOT_TELL_CAUSE."""
+        """EXPLAINS, WIDENS or CANNOT_TELL_CAUSE; UNLISTED in place of the first where A's pixels were put in."""
         sign = 0 if self.share is None else self.share.sign
-        return {1: EXPLAINS, -1: WIDENS, 0: CANNOT_TELL_CAUSE}[sign]
+        return {1: UNLISTED if self.name in SCENE_CAUSES else EXPLAINS, -1: WIDENS, 0: CANNOT_TELL_CAUSE}[sign]
 
     def content(self) -> dict[str, Any]:
         """The cause as explain.json has it."""
@@ -82,6 +87,7 @@ class CauseShare:
             "w1": None if self.w1 is None else self.w1.content(),
             "share": None if self.share is None else self.share.content(),
             "verdict": self.verdict,
+            "at_end": list(self.at_end),
         }
 
 
@@ -127,9 +133,8 @@ class Explanation:
 
     @property
     def is_gap(self) -> bool:
-        """Whether there is a gap to explain: one that chance does not give."""
-        p, gap = self.certainty.p_adjusted, self.certainty.gap
-        return p is not None and p <= SIGNIFICANCE and gap is not None and gap > 0
+        """Whether `compare` calls the difference a gap."""
+        return self.certainty.verdict in GAPS and bool(self.certainty.gap)
 
     @property
     def shared(self) -> Sequence[CauseShare]:
@@ -179,7 +184,8 @@ class Explanation:
 
     @staticmethod
     def _row(cause: CauseShare) -> dict[str, Any]:
-        row: dict[str, Any] = {"cause": cause.name, "changed": cause.side, "verdict": cause.verdict}
+        row: dict[str, Any] = {"cause": cause.name, "changed": cause.side, "verdict": cause.verdict,
+                               "at_end": " ".join(cause.at_end)}  # fmt: skip
         for name, value in (("alone", cause.alone), ("after_others", cause.after_others), ("w1", cause.w1),
                             ("share", cause.share)):  # fmt: skip
             for part in ("value", "low", "high"):

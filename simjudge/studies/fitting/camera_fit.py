@@ -41,6 +41,7 @@ class ParameterFit:
         value: fitted.
         low, high: 95 % interval.
         w1_without: W1 of the fitted frames if this number alone is neutral.
+        at_end: whether the value is the end of the range that is looked for.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ParameterFit:
     low: float
     high: float
     w1_without: float
+    at_end: bool = False
 
     @property
     def told(self) -> bool:
@@ -127,7 +129,7 @@ class CameraFit:
     def table(self) -> SummaryTable:
         """One line a parameter."""
         rows = [
-            (each.name, each.unit, f"{each.start:.3g}", f"{each.value:.3g}", f"{each.low:.3g} to {each.high:.3g}",
+            (each.name, each.unit, f"{each.start:.3g}", f"{each.value:.3g}", _ends(each.low, each.high),
              f"{each.w1_without:.3f}", "told" if each.told else "cannot be told")
             for each in self.parameters
         ]  # fmt: skip
@@ -147,6 +149,10 @@ class CameraFit:
         open_names = [each.name for each in self.parameters if not each.told]
         if open_names:
             words.append(f"These frames cannot tell {', '.join(open_names)}.")
+        at_end = [each.name for each in self.parameters if each.at_end]
+        if at_end:
+            named = ", ".join(at_end)
+            words.append(f"At the end of the range that is looked for: {named}. The true value may lie beyond.")
         if self.not_fitted:
             named = ", ".join(self.not_fitted)
             words.append(f"B has more {named} than A. No filter takes it away: change it where B's pictures are made.")
@@ -200,3 +206,12 @@ def _rounded(value: float | str) -> float | str:
 
 def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def _ends(low: float, high: float) -> str:
+    """An interval with as many digits as tell its ends apart, six at most."""
+    for digits in range(3, 7):
+        shown = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if shown[0] != shown[1]:
+            break
+    return " to ".join(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.perception.detector import Detector
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference, cause_words
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sensors.camera_matching.estimation_error import estimation_error
 from simjudge.studies.comparison import Source
 from simjudge.studies.explain.changed_sets import ChangedSets
 from simjudge.studies.explain.explain_inputs import (
@@ -38,7 +39,7 @@ from simjudge.studies.fitting.camera_fit import (
     ParameterFit,
 )
 from simjudge.studies.fitting.cma_search import search_minimum
-from simjudge.studies.fitting.fit_settings import FITTED, FitSettings
+from simjudge.studies.fitting.fit_settings import ALWAYS_FITTED, FITTED, FitSettings
 from simjudge.studies.fitting.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.painted_masks import painted_geometry
@@ -46,8 +47,6 @@ from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 DETECTIONS = "detections"
 """Folder beside fit.json: what the detector found under every camera that was tried, so that a fit goes on."""
-GROUPS = 4
-"""Groups of frames from whose spread the intervals come."""
 _LEAST_FRAMES = 10
 _EVERYTHING = frozenset(FITTED)
 
@@ -97,20 +96,19 @@ def fit_camera(
     fitted, held_out = (
         ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings)
     )
-    parts = settings.parameters or FITTED
-    parameters = chosen_parameters(parts)
     with progress("estimating the camera") as advance:
-        estimates, unfit = _estimates(fitted.sides, settings, parameters, advance)
-    start = estimates[0]
-    objective = _Objective(fitted, settings, parameters)
-    at_start = _compared(fitted, settings, decode(start, parameters))[1]
+        estimate, parameters = _estimated(fitted.sides, settings, advance)
+    start = estimate.start
+    objective = _Objective(fitted, settings, parameters, estimate.held)
+    first = decode(start, parameters, estimate.held)
+    at_start = _compared(fitted, settings, first)[1]
     enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
     tried = 0 if enough else settings.evaluations
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
-    found = decode(best, parameters)
-    judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), decode(start, parameters), found)]
+    found = decode(best, parameters, estimate.held)
+    judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), first, found)]
     done = CameraFit(
-        parameters=tuple(_parameters(objective, parameters, estimates, best)),
+        parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
         before=judged[0], start=judged[1], after=judged[2],
         fitted_w1=(objective.of(CameraDifference()), objective(start), objective(best)),
@@ -118,7 +116,7 @@ def fit_camera(
         evaluations=len(course),
         course=tuple(course),
         start_is_enough=enough,
-        not_fitted=tuple(unfit),
+        not_fitted=tuple(estimate.unfit),
         losses=fitted.losses,
     )  # fmt: skip
     if folder is not None:
@@ -148,30 +146,53 @@ def _some(side: InputSet, rows: IntArray) -> InputSet:
     return replace(side, frames=side.frames.take(rows))
 
 
-def _estimates(
-    sides: Sequence[InputSet], settings: FitSettings, parameters: Sequence[FittedParameter], advance: Advance
-) -> tuple[list[FloatArray], list[str]]:
-    """Starting values, then those of each group of pictures; and what B has too much of."""
+@dataclass(frozen=True)
+class _Estimate:
+    """What the pictures alone tell.
+
+    Attributes:
+        held: what is not searched: radius of sharpening, light of the air.
+        start: (P,).
+        spread: (R, P), estimates on drawn pictures.
+        corrected: (P,), the start less by what it errs on pictures of a known camera.
+        unfit: what B has too much of.
+    """
+
+    held: CameraDifference
+    start: FloatArray
+    spread: FloatArray
+    corrected: FloatArray
+    unfit: list[str]
+
+
+def _estimated(
+    sides: Sequence[InputSet], settings: FitSettings, advance: Advance
+) -> tuple[_Estimate, list[FittedParameter]]:
+    """Starting values with their error, and the parameters that are fitted: those asked for, else all that matter."""
     a, b = (sample_pictures(side.frames, settings.sample) for side in sides)
     whole = estimate_difference(a, b)
-    groups = min(GROUPS, len(a), len(b))
-    found = [encode(whole, parameters)]
-    for group in range(groups):
-        advance(group + 1, groups + 1)
-        found.append(encode(estimate_difference(a[group::groups], b[group::groups], rounds=2), parameters))
+    shown = [part for part in FITTED if part in ALWAYS_FITTED or part in whole.causes()]
+    parameters = chosen_parameters(settings.parameters or shown)
+    error = estimation_error(a, b, whole, paired=settings.paired, seed=settings.seed, advance=advance)
     unfit = [cause_words(name) for name in whole.causes() if whole.side(name) == "a"]
-    return found, unfit
+    estimate = _Estimate(
+        CameraDifference(air=whole.air, radius=whole.radius), encode(whole, parameters),
+        np.stack([encode(each, parameters) for each in error.refits]), encode(error.corrected, parameters), unfit,
+    )  # fmt: skip
+    return estimate, parameters
 
 
 class _Objective:
     """Mean W1 of the fitted frames under a camera; what was tried once is known."""
 
-    def __init__(self, sets: ChangedSets, settings: FitSettings, parameters: Sequence[FittedParameter]) -> None:
-        self._sets, self._settings, self._parameters = sets, settings, parameters
+    def __init__(
+        self, sets: ChangedSets, settings: FitSettings, parameters: Sequence[FittedParameter], held: CameraDifference
+    ) -> None:
+        self._sets, self._settings, self._parameters, self._held = sets, settings, parameters, held
         self._known: dict[CameraDifference, float] = {}
 
     def __call__(self, coordinates: FloatArray) -> float:
-        return self.of(decode(coordinates, self._parameters))
+        return self.of(decode(coordinates, self._parameters, self._held))
 
     def of(self, difference: CameraDifference) -> float:
         if difference not in self._known:
@@ -202,19 +223,20 @@ def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDiffer
 
 
 def _parameters(
-    objective: _Objective, parameters: Sequence[FittedParameter], estimates: Sequence[FloatArray], best: FloatArray
+    objective: _Objective, parameters: Sequence[FittedParameter], estimate: _Estimate, best: FloatArray
 ) -> list[ParameterFit]:
-    """Each number with an interval around what was fitted: as groups of pictures differ, and as the search moved."""
-    groups = np.stack(estimates[1:])
-    count = len(groups)
-    spread = groups.std(axis=0, ddof=1) / np.sqrt(count) * student.ppf(0.975, count - 1) if count > 1 else None
+    """Each number with an interval: as drawn pictures spread it, as the search moved, and as the estimate errs."""
+    start, count = estimate.start, len(estimate.spread)
+    spread = np.sqrt(((estimate.spread - start) ** 2).mean(axis=0)) * student.ppf(0.975, count)
     found = []
     for number, each in enumerate(parameters):
-        moved = float(best[number] - estimates[0][number])
-        half = np.inf if spread is None else float(np.hypot(spread[number], moved))
+        moved, off = float(best[number] - start[number]), float(estimate.corrected[number] - start[number])
+        half = float(np.hypot(spread[number], moved)) + 2 * abs(off)
         without = best.copy()
         without[number] = each.encode(each.neutral)
+        value = each.decode(float(best[number]))
         low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
-        found.append(ParameterFit(each.name, each.unit, each.neutral, each.decode(float(estimates[0][number])),
-                                  each.decode(float(best[number])), low, high, objective(without)))  # fmt: skip
+        begin = each.decode(float(start[number]))
+        found.append(ParameterFit(each.name, each.unit, each.neutral, begin, value, low, high, objective(without),
+                                  value in each.ends))  # fmt: skip
     return found

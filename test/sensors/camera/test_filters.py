@@ -8,8 +8,10 @@ from scipy.special import ndtr
 
 from simjudge.core.errors import UsageError
 from simjudge.sensors.camera import chain, filters
+from simjudge.sensors.camera.optical_filters import motion_kernel
 
-OF_COLOURS = ("bayer", "colour_transfer", "gray_world", "inverse_gray_world", "white_balance")
+OF_COLOURS = ("bayer", "chromatic_aberration", "haze", "colour_transfer", "gray_world", "inverse_gray_world",
+              "white_balance")  # fmt: skip
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 
@@ -33,6 +35,10 @@ def test_every_filter_is_registered_and_keeps_type_shape_and_input():
         "gray_world": {},
         "inverse_gray_world": {"red": 90, "green": 100, "blue": 70},
         "srgb": {},
+        "haze": {"density": 0.3, "blue": 0.9},
+        "motion_blur": {"length": 4.5, "angle": 30},
+        "chromatic_aberration": {"red": 1.01, "blue": 0.99},
+        "sharpen": {"amount": 0.7, "radius": 1.2},
     }
     assert set(chain.SAME_NOISE) < set(parameters)
     assert set(filters.CAMERA_FILTERS.functions) == {*parameters, "gray"}
@@ -181,7 +187,60 @@ def test_senseless_parameters_are_refused(name, given, says):
 
 
 def test_unknown_filter_and_odd_type_are_refused():
-    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, colour_transfer, emva1288"):
+    with pytest.raises(UsageError, match=r"no filter is called 'sepia'; there are bayer, chromatic_aberration"):
         filters.CAMERA_FILTERS.find("sepia")
     with pytest.raises(UsageError, match="int64"):
         filters.gamma(np.zeros((2, 2, 3), np.int64), exponent=2)
+
+
+def test_haze_is_a_mixture_with_the_light_of_the_air():
+    picture = np.random.default_rng(1).random((4, 5, 3))
+    made = filters.CAMERA_FILTERS.find("haze")(picture, density=0.25, red=0.6, green=0.7, blue=0.9)
+    assert made == pytest.approx(0.75 * picture + 0.25 * np.array([0.6, 0.7, 0.9]), abs=1e-6)
+
+
+def test_motion_blur_is_the_mean_along_its_path():
+    """Of length 5 to the right it is the mean of five pixels; the variance of a path of L pixels is L^2 / 12."""
+    picture = np.random.default_rng(1).random((9, 40, 3))
+    made = filters.CAMERA_FILTERS.find("motion_blur")(picture, length=5.0)
+    by_hand = np.mean([picture[:, k : 36 + k] for k in range(5)], axis=0)
+    assert made[:, 2:-2] == pytest.approx(by_hand, abs=2e-3)
+    for length, angle in ((7.0, 30.0), (16.0, 110.0)):
+        kernel = motion_kernel(length, angle)
+        y, x = np.indices(kernel.shape) - len(kernel) // 2
+        along = x * math.cos(math.radians(angle)) + y * math.sin(math.radians(angle))
+        across = y * math.cos(math.radians(angle)) - x * math.sin(math.radians(angle))
+        assert kernel.sum() == pytest.approx(1)
+        assert (kernel * along**2).sum() == pytest.approx(length**2 / 12, abs=0.25)
+        assert (kernel * across**2).sum() < 0.15
+
+
+def test_chromatic_aberration_scales_red_and_blue_around_the_middle():
+    """An edge k pixels from the middle of red lies k times the size from it then; green stays."""
+    picture = np.zeros((41, 201, 3))
+    picture[:, 150:] = 1.0
+    made = filters.CAMERA_FILTERS.find("chromatic_aberration")(picture, red=1.04, blue=0.98)
+    for channel, size in ((0, 1.04), (1, 1.0), (2, 0.98)):
+        place = 200.5 - made[20, :, channel].sum()
+        assert place == pytest.approx(100 + size * 49.5, abs=0.1)
+
+
+def test_sharpening_adds_what_a_blur_takes_away():
+    picture = np.random.default_rng(1).random((30, 40, 3))
+    blurred = filters.CAMERA_FILTERS.find("gaussian_blur")(picture, sigma=1.3)
+    made = filters.CAMERA_FILTERS.find("sharpen")(picture, amount=0.8, radius=1.3)
+    assert made == pytest.approx(picture + 0.8 * (picture - blurred))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("haze", {"density": 1.2}, "density 1.2"),
+        ("motion_blur", {"length": -1}, "length -1"),
+        ("chromatic_aberration", {"red": 1.5}, "sizes 1.5"),
+        ("sharpen", {"amount": -0.1}, "amount -0.1"),
+    ],
+)
+def test_optical_filters_refuse_what_makes_no_sense(name, given, words):
+    with pytest.raises(UsageError, match=words):
+        filters.CAMERA_FILTERS.find(name)(np.zeros((8, 8, 3), np.uint8), **given)

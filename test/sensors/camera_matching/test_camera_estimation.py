@@ -14,6 +14,7 @@ from simjudge.data.sets import read_set
 from simjudge.sensors.camera.chain import Step, apply_steps
 from simjudge.sensors.camera_matching.camera_difference import CAUSES, CameraDifference
 from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sensors.camera_matching.estimation_error import REFITS, estimation_error
 from simjudge.sensors.camera_matching.picture_statistics import PictureStatistics, measure_picture, measure_pictures
 from simjudge.sensors.camera_matching.statistic_values import (
     jpeg_quality,
@@ -47,6 +48,17 @@ def test_equal_pictures_show_no_difference():
         (Step("vignetting", {"half_angle": 30.0}), "vignetting",
          lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0)))) / 30, 0.1),
         (Step("jpeg", {"quality": 40}), "jpeg", lambda d: (100 - d.compression) / 40, 0.05),
+        (Step("haze", {"density": 0.35}), "haze", lambda d: d.haze / 0.35, 0.05),
+        (Step("haze", {"density": 0.35, "red": 0.7}), "haze", lambda d: d.air[0] / 0.7, 0.05),
+        (Step("motion_blur", {"length": 6.0, "angle": 40.0}), "motion_blur", lambda d: math.hypot(*d.motion) / 6, 0.05),
+        (Step("motion_blur", {"length": 6.0, "angle": 40.0}), "motion_blur",
+         lambda d: math.degrees(math.atan2(d.motion[1], d.motion[0])) % 180 / 40, 0.05),
+        (Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}), "chromatic_aberration",
+         lambda d: (d.red_size - 1) / 0.005, 0.1),
+        (Step("chromatic_aberration", {"red": 1.005, "blue": 0.996}), "chromatic_aberration",
+         lambda d: (1 - d.blue_size) / 0.004, 0.1),
+        (Step("sharpen", {"amount": 0.8, "radius": 1.5}), "sharpening", lambda d: d.sharpening / 0.8, 0.1),
+        (Step("sharpen", {"amount": 0.8, "radius": 1.5}), "sharpening", lambda d: d.radius / 1.5, 0.1),
     ],
 )  # fmt: skip
 def test_one_hidden_filter_is_found_with_its_parameter(step, cause, value, tolerance):
@@ -85,9 +97,11 @@ def test_a_hidden_mosaic_is_found_with_its_pattern():
 
 
 def test_what_b_has_too_much_of_is_put_on_a():
-    """No filter takes noise, blur or JPEG away: A gets as much."""
+    """No filter takes noise, blur, haze, motion or JPEG away: A gets as much."""
     for step, cause in ((Step("gaussian_blur", {"sigma": 1.5}), "blur"), (Step("jpeg", {"quality": 40}), "jpeg"),
-                        (Step("gaussian_noise", {"sigma": 6.0}), "noise")):  # fmt: skip
+                        (Step("gaussian_noise", {"sigma": 6.0}), "noise"), (Step("haze", {"density": 0.3}), "haze"),
+                        (Step("motion_blur", {"length": 7.0}), "motion_blur"),
+                        (Step("sharpen", {"amount": 0.9}), "sharpening")):  # fmt: skip
         found = estimate_difference(PICTURES, behind(step), rounds=1)
         assert found.side(cause) == "a"
         assert found.steps("b", {cause}) == []
@@ -138,12 +152,38 @@ def test_plain_pictures_tell_nothing():
 
 
 def test_filters_stand_in_the_order_of_a_camera():
-    every = CameraDifference(1.0, 0.2, 0.8, 1.1, 0.9, 1.2, "RGGB", "b", 3.0, 1.0, "b", 40)
+    every = CameraDifference(1.0, 0.2, 0.8, 1.1, 0.9, 1.2, "RGGB", "b", 3.0, 1.0, "b", 40, 0.3, (0.8, 0.8, 0.8),
+                             (3.0, 4.0), "b", 1.004, 0.997, 0.8, 1.2)  # fmt: skip
     assert [step.name for step in every.steps("b")] == [
-        "gaussian_blur", "vignetting", "white_balance", "white_balance", "gamma", "bayer", "shot_noise", "jpeg",
+        "haze", "motion_blur", "chromatic_aberration", "gaussian_blur", "vignetting", "white_balance", "white_balance",
+        "gamma", "bayer", "shot_noise", "sharpen", "jpeg",
     ]  # fmt: skip
+    assert every.steps("b", {"motion_blur"})[0].parameters == pytest.approx({"length": 5.0, "angle": 53.1301})
     assert every.causes() == [cause.name for cause in CAUSES]
     assert [step.name for step in every.steps("b", {"noise", "blur"})] == ["gaussian_blur", "shot_noise"]
+
+
+def test_a_parameter_at_the_end_of_what_is_looked_for_is_named():
+    assert CameraDifference(exponent=0.2).at_end("contrast") == ["exponent"]
+    assert CameraDifference(exponent=0.3).at_end("contrast") == []
+    assert CameraDifference(red=20.0, blue=0.05).at_end("white_balance") == ["red", "blue"]
+    assert CameraDifference(blur=36.0).at_end("blur") == ["sigma"]
+    # An exponent beyond the range is clipped to its end.
+    assert estimate_difference(behind(Step("gamma", {"exponent": 8.0})), PICTURES, rounds=2).at_end("contrast") == [
+        "exponent"
+    ]
+
+
+def test_estimates_on_drawn_pictures_spread_around_the_estimate_and_errors_are_taken_off():
+    """Noise as strong as a cast: the true noise lies within what five draws and the known error leave."""
+    seen = behind(Step("white_balance", {"red": 0.8, "blue": 1.15}), Step("gaussian_noise", {"sigma": 14.0}))
+    found = estimate_difference(seen, PICTURES)
+    error = estimation_error(seen, PICTURES, found, paired=True, seed=1)
+    assert len(error.refits) == REFITS
+    reds = [each.red for each in error.refits]
+    assert np.std(reds) > 0
+    assert 2 * abs(found.red - error.corrected.red) + 2.6 * np.std(reds) > abs(found.red - 0.8)
+    assert estimation_error(seen, PICTURES, found, paired=True, seed=1) == error
 
 
 @pytest.mark.long

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from painted_discs import RedDetector, paint, seen_by
 
+from simjudge.context.verdicts import GAPS
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
+from simjudge.perception.detection import detect
 from simjudge.sensors.camera.chain import Step
+from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sensors.camera_matching.estimation_error import REFITS, EstimationError
+from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.comparison import compare_sets
+from simjudge.studies.explain import explain as explain_module
 from simjudge.studies.explain.explain import explain_sets
 from simjudge.studies.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
 from simjudge.studies.explain.label_margins import LabelMargins
@@ -71,13 +78,44 @@ def test_label_margins_are_told_from_the_camera(scene):
     assert found.causes[0].filters[0]["parameters"]["growth"] == pytest.approx([0.2] * 4, abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "given"),
+    [
+        (paint(1), paint(1), {"paired": True}),
+        (seen_by(paint(1), [BALANCE]), paint(1), {"paired": True}),
+        (seen_by(paint(1), [BALANCE]), paint(2), {}),
+        (paint(1, 12), paint(2, 16), {}),
+        (paint(1, 3), paint(2, 3), {}),
+        (seen_by(paint(1), [Step("white_balance", {"red": 0.86})]), paint(1), {"paired": True, "theta": 0.8}),
+        (seen_by(paint(1), [BALANCE]), paint(2), {"unit": "frame", "margin": 0.2}),
+    ],
+    ids=["the same", "a cast", "other places", "unequal", "too few", "a slight cast", "frames as units"],
+)
+def test_it_says_gap_just_where_compare_does(a, b, given, monkeypatch):
+    """The same sets and settings: the same W1, p, gap and verdict."""
+    known = CameraDifference()
+    monkeypatch.setattr(explain_module, "estimate_difference", lambda *_, **__: known)
+    monkeypatch.setattr(explain_module, "estimation_error", lambda *_, **__: EstimationError((known,), known))
+    given = FAST | given
+    detector = RedDetector()
+    explained = explain_sets(a, b, detector=detector, causes="white_balance", **given)
+    del given["sample"]
+    settings = CompareSettings(**given | {"patch": (24, 24)})
+    compared = compare_sets(detect(a, detector), detect(b, detector), settings).result
+    assert explained.certainty == compared.overall
+    assert explained.mean_w1 == compared.numbers.overall.mean_w1
+    assert explained.is_gap == (compared.overall.verdict in GAPS)
+    if explained.is_gap:
+        assert explained.rest.value == pytest.approx(compared.overall.gap, abs=1e-12), "nothing was undone"
+
+
 def test_an_explanation_goes_on_where_it_was_stopped(scene, tmp_path):
     for name, frames in (("a", seen_by(scene, [BALANCE])), ("b", scene)):
         write_set(frames, tmp_path / name, "coco")
     folder = tmp_path / "out"
     given = {"detector": RedDetector(), "paired": True, "causes": "white_balance", **FAST}
     first = explain_sets(tmp_path / "a", tmp_path / "b", folder, **given)
-    assert first.runs == 3
+    assert first.runs == 3 + REFITS + 1, "both sets, B changed, and B under every other estimate"
     for damaged in sorted((folder / "detections").iterdir())[:1]:
         damaged.write_bytes(b"PK")
     again = explain_sets(tmp_path / "a", tmp_path / "b", folder, **given)

@@ -28,6 +28,7 @@ class SideUnits(ShortRepr):
         block_seconds: the length of a block; None where no times are known.
         time_blocks: blocks of time that are drawn beside things; 0 where things alone are drawn.
         short: whether the set is a recording too short to tell how long its blocks must be.
+        unclear: whether things look alike, so that nobody can tell which one is passed again.
         source: how things were told: "numbers" or "tracks".
         named: what the user named; empty where nothing was.
         notes: what else is to be said, such as why instance numbers are ignored.
@@ -45,6 +46,7 @@ class SideUnits(ShortRepr):
     block_seconds: float | None = None
     time_blocks: int = 0
     short: bool = False
+    unclear: bool = False
     source: str = ""
     named: str = ""
     notes: tuple[str, ...] = ()
@@ -78,6 +80,7 @@ class SideUnits(ShortRepr):
         noun = self.noun.removesuffix("s") if self.things == 1 else self.noun
         each = f", {times} each" if self.passes > 1 else ""
         together = "" if self.things <= self.count else ", some always seen together"
+        together = " that look alike" if self.unclear else together
         text = f"{frames} show {self.things:,} {noun}{each}{together}: {units}"
         if self.named:
             text += f" (--unit {self.named})"

@@ -366,16 +366,15 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
             time_blocks=time_blocks, block_seconds=None if step is None or length == 1 else length * step,
             source=side.things.source,
         )  # fmt: skip
-    if blocks.frames > 1 or blocks.given is not None:
-        short = blocks.length is not None and blocks.length.limited
+    short = blocks.length is not None and blocks.length.limited
+    if blocks.frames > 1 or blocks.given is not None or short:
         seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
         return replace(common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short)
-    short = blocks.length is not None and blocks.length.limited
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
         warning = "their names are alike: if they are frames of a video, give --block SECONDS"
-    return replace(common, kind=kind, short=short, warning=warning)
+    return replace(common, kind=kind, warning=warning)
 
 
 def _passes(side: _Side) -> int:

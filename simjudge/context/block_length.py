@@ -83,7 +83,8 @@ def estimate_block_length(
     count = len(series)
     most = count // LEAST_UNITS
     if count < _FEWEST:
-        return BlockLength(1)
+        follow = count > 1 and np.count_nonzero(np.diff(place) == 1) >= _WHOLE * (count - 1)
+        return BlockLength(1, _FEWEST if follow and not independent else 0)
     tried = max(5, math.ceil(math.sqrt(math.log10(count))))
     covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
     if not covariance[0] > 0:

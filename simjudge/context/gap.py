@@ -61,13 +61,17 @@ def estimate_gap(
 ) -> Gap:
     """Estimate the gap of (C,) contexts from their W1, and from the mean of W* and of its square over the draws.
 
-    No gap is above `largest`.
+    Where both moments ask for more than all contexts, the gap is in all of them, and the mean alone tells its size: the
+    square of the noise is too much of W1's there, most of all in pairs. No gap is above `largest`.
     """
     weight = weight / weight.sum()
     above, above_square = float(weight @ (w1 - noise)), float(weight @ (w1 * w1 - square))
     if not above_square > 0:
         return Gap(0.0, 0.0, 0.0)
     low, high = min(math.sqrt(above_square), largest), largest
+    if above > float(weight @ (expected_w1(low, noise) - noise)):
+        everywhere = min(gap_behind(float(weight @ w1), noise, weight), largest)
+        return Gap(everywhere, 1.0, everywhere)
     for _ in range(_STEPS):
         size = (low + high) / 2
         # With the size grows what the square is of the mean.
@@ -100,22 +104,26 @@ class GapCurve(ShortRepr):
 
     Attributes:
         size: (K,) sizes of a gap, ascending.
-        ratio: (K,) at each size, what the mean of W1 is above the noise over what the mean square is; descending.
+        above: (K,) at each size, what the mean of W1 is above the noise; ascending.
+        ratio: (K,) that over what the mean square is; descending.
     """
 
     size: FloatArray
+    above: FloatArray
     ratio: FloatArray
 
     @classmethod
     def of_contexts(cls, noise: FloatArray, weight: FloatArray, largest: float) -> GapCurve:
         """The table of (C,) contexts with this noise; no gap is above `largest`."""
         size = np.geomspace(1e-4 * largest, largest, _TABLE)
-        above = [float(weight @ (expected_w1(gap, noise) - noise)) for gap in size.tolist()]
-        return cls(size, np.minimum.accumulate(np.array(above) / size**2))
+        above = np.array([float(weight @ (expected_w1(gap, noise) - noise)) for gap in size.tolist()])
+        return cls(size, np.maximum.accumulate(above), np.minimum.accumulate(above / size**2))
 
     def gaps(self, above: FloatArray, above_square: FloatArray) -> FloatArray:
         """(D,) the mean gaps of draws whose mean W1 and mean square are (D,) this much above those of the noise."""
         positive = np.maximum(above_square, 1e-300)
+        least = np.sqrt(positive)
         size = np.interp(-above / positive, -self.ratio, self.size)
-        size = np.clip(np.maximum(size, np.sqrt(positive)), 0.0, self.size[-1])
-        return np.asarray(np.where(above_square > 0, above_square / size, 0.0))
+        somewhere = above_square / np.clip(np.maximum(size, least), 0.0, self.size[-1])
+        everywhere = np.interp(above, self.above, self.size)
+        return np.asarray(np.where(above_square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0))

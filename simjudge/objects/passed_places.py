@@ -32,6 +32,12 @@ _ALIKE = 0.55
 """Share of the labels of a stretch that the other stretch must show at the same places."""
 _DISTINCT = 5.0
 """Standard deviations by which a stretch must be more alike than the others are: a regular course tells no place."""
+_SECOND = 0.85
+"""Share of the best likeness of a stretch that another place must have to be as good a guess."""
+_DIP = 0.7
+"""Share of it to which likeness must fall between two places."""
+_SURELY_ALIKE = 0.8
+"""Likeness from which two places as good as each other show that a course looks alike everywhere, not nowhere."""
 _STEPS = 21
 """Frames of a stretch that are looked at."""
 _PASSES = 3
@@ -57,8 +63,13 @@ class _Stretches:
     run: IntArray
 
 
-def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) -> IntArray:
+def join_passes(
+    boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray
+) -> tuple[IntArray, BoolArray]:  # fmt: skip
     """Find the thing of each track; tracks of several passes may be of one.
+
+    A place that is like two others which are nearer to each other than a stretch is long cannot be told: of things that
+    look alike and stand evenly, every few look like any others.
 
     Args:
         boxes: of all frames.
@@ -66,24 +77,25 @@ def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) 
         track: int64 (N,), the track of each row, -1 for none.
 
     Returns:
-        int64 (T,), the number of the thing of each track 0 to T - 1; its own where it is passed once.
+        int64 (T,), the number of the thing of each track 0 to T - 1; its own where it is passed once. And bool (T,),
+        whether it is where places look alike, so that nobody can tell whether one is passed again.
 
     Source:
         M. Milford and G. Wyeth, SeqSLAM: visual route-based navigation for sunny summer days and stormy winter nights,
         2012: the search for lines, and that a line counts by how far it stands out.
     """
     count = int(track.max(initial=-1)) + 1
-    thing = np.arange(count)
+    thing, nowhere = np.arange(count), np.zeros(count, np.bool_)
     every = max(1, -(-sum(map(len, sequences)) // _MOST_FRAMES))
     stretches = _stretches(boxes, sequences, track, every)
     if stretches is None:
-        return thing
+        return thing, nowhere
     alike = _similarity(boxes, stretches)
     if alike is None:
-        return thing
-    first, second = _lines(*alike, stretches)
+        return thing, nowhere
+    first, second, unclear = _lines(*alike, stretches)
     pairs = _refined(boxes, sequences, every, stretches.frame[first], stretches.frame[second])
-    return _joined(boxes, track, *pairs, thing)
+    return _joined(boxes, track, *pairs, thing), _unclear_tracks(boxes, stretches, track, unclear, count)
 
 
 def _stretches(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray, every: int) -> _Stretches | None:
@@ -158,8 +170,13 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
     return np.concatenate(first).astype(np.int64), np.concatenate(second).astype(np.int64)
 
 
-def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray]:
-    """Frames, and frames of earlier passes at the same place: the middles of stretches that are alike."""
+def _lines(
+    table: _Table, labels: FloatArray, stretches: _Stretches
+) -> tuple[IntArray, IntArray, BoolArray]:  # fmt: skip
+    """Frames, and frames of earlier passes at the same place: the middles of stretches that are alike.
+
+    And by frame whether it is like so many places that none can be told.
+    """
     count, half = len(labels), stretches.half
     offsets = np.unique(np.rint(np.linspace(-half, half, min(_STEPS, 2 * half + 1))).astype(np.int64))
     best = np.zeros((count, count), np.float32)
@@ -180,11 +197,36 @@ def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[In
     near = np.abs(index[:, None] - index) < stretches.apart
     open_pairs &= ~(near & (stretches.run[:, None] == stretches.run))
     limit = np.array([_limit(row[is_open]) for row, is_open in zip(best, open_pairs, strict=True)])
+    doubtful, unclear = _doubtful(np.where(open_pairs, best, np.float32(0)), stretches.apart)
     found = open_pairs & (best >= limit[:, None]) & (best >= limit) & _peaks(best, half)
+    found &= ~doubtful[:, None] & ~doubtful
     earlier = np.where(found & (index < index[:, None]), best, 0.0)
     chosen = np.argsort(-earlier, axis=1, kind="stable")[:, :_PASSES]
     first, rank = np.nonzero(np.take_along_axis(earlier, chosen, 1) > 0)
-    return first, chosen[first, rank]
+    return first, chosen[first, rank], unclear
+
+
+def _doubtful(best: _Table, apart: int) -> tuple[BoolArray, BoolArray]:
+    """Whether the place most like a frame's has one as like it beside it; and whether both surely are like it."""
+    doubtful, highest = np.zeros(len(best), np.bool_), best.max(axis=1, initial=0)
+    for i in np.flatnonzero(highest >= _ALIKE).tolist():
+        place = int(best[i].argmax())
+        for side in (best[i, place : place + apart + 1], best[i, max(0, place - apart) : place + 1][::-1]):
+            beyond = np.minimum.accumulate(side) <= _DIP * highest[i]
+            doubtful[i] |= bool((beyond & (side >= _SECOND * highest[i])).any())
+    return doubtful, doubtful & (highest >= _SURELY_ALIKE)
+
+
+def _unclear_tracks(
+    boxes: PlacedBoxes, stretches: _Stretches, track: IntArray, unclear: BoolArray, count: int
+) -> BoolArray:  # fmt: skip
+    """The tracks that are seen in unclear frames more often than in others."""
+    balance = np.zeros(count)
+    for frame, hidden in zip(stretches.frame.tolist(), unclear.tolist(), strict=True):
+        tracks = track[boxes.rows(frame)] if frame >= 0 else np.empty(0, np.int64)
+        balance[tracks[tracks >= 0]] += 1 if hidden else -1
+    out: BoolArray = balance > 0
+    return out
 
 
 def _refined(

@@ -406,6 +406,9 @@ def estimate_gap(boot: dict[str, Any]) -> tuple[float, float, float]:
     if not above_square > 0:
         return 0.0, 0.0, 0.0
     low, high = min(math.sqrt(above_square), 1.0), 1.0
+    if above > above_noise(low, noise, weight):
+        everywhere = min(gap_behind(float(weight @ boot["adjusted"]), boot), 1.0)
+        return everywhere, 1.0, everywhere
     for _ in range(60):
         size = (low + high) / 2
         too_large = above * size * size > above_square * above_noise(size, noise, weight)
@@ -417,12 +420,15 @@ def gap_spread(boot: dict[str, Any]) -> float:
     """Spread of the gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
     noise, weight = boot["noise"] * math.sqrt(2), boot["weight"]
     sizes = np.geomspace(1e-4, 1.0, 200)
-    ratio = np.minimum.accumulate(np.array([above_noise(g, noise, weight) for g in sizes.tolist()]) / sizes**2)
+    expected = np.array([above_noise(g, noise, weight) for g in sizes.tolist()])
+    ratio = np.minimum.accumulate(expected / sizes**2)
     above = boot["around"] - math.sqrt(2) * float(weight @ boot["noise"])
     square = boot["around_square"] - 2 * float(weight @ boot["square"])
     positive = np.maximum(square, 1e-300)
-    size = np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), np.sqrt(positive)), 0, 1)
-    return float(np.where(square > 0, square / size, 0.0).std())
+    least = np.sqrt(positive)
+    somewhere = square / np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), least), 0, 1)
+    everywhere = np.interp(above, np.maximum.accumulate(expected), sizes)
+    return float(np.where(square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0).std())
 
 
 def gap_behind(w1: float, boot: dict[str, Any]) -> float:

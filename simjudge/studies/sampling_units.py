@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.common_effects import TimeEffect, time_effect
+from simjudge.context.common_effects import TimeEffect, repeats, time_effect
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
@@ -22,6 +22,8 @@ __all__ = ["UNITS", "SampleUnits", "SideUnits", "frame_performance", "sample_uni
 
 UNITS = ("frame", "photograph", "block", "track", "instance")
 """What a user may name as unit."""
+_LEAST_LAG = 6
+"""Things after which a course may be passed again."""
 _PASS = 10
 """Frames without a thing from which on it is passed once more."""
 
@@ -105,7 +107,7 @@ def sample_units(
     values = performance or (a.assignment.performance, b.assignment.performance)
     sides = [_side(judged, value, block, unit or "") for judged, value in zip((a, b), values, strict=True)]
     joined = join_places([side.judged.frames for side in sides], [side.things for side in sides])
-    sides = [replace(side, things=things) for side, things in zip(sides, joined, strict=True)]
+    sides = [_without_riddles(replace(side, things=things)) for side, things in zip(sides, joined, strict=True)]
     if paired and not all(side.has_things for side in sides):
         sides = [replace(side, things=_without_things(side.things)) for side in sides]
     keys = _joined_keys(sides, paired=paired)
@@ -151,6 +153,24 @@ def _without_things(things: SeenThings) -> SeenThings:
     return replace(things, thing=np.full(len(things.thing), -1), source="")
 
 
+def _without_riddles(side: _Side) -> _Side:
+    """Where places look alike, performance tells whether a course is passed again: then all its things are one unit.
+
+    Which of them are one thing, nobody knows. Where performance does not come back, it matters little.
+    """
+    things = side.things
+    if not things.unclear:
+        return side
+    place = np.full(len(side.judged.frames), -1, np.int64)
+    place[things.frames_in_order] = np.arange(len(things.frames_in_order))
+    rows = np.flatnonzero(things.thing >= 0)
+    rows = rows[np.argsort(place[side.frame[rows]], kind="stable")]
+    _, first, of = np.unique(things.thing[rows], return_index=True, return_inverse=True)
+    mean = np.bincount(of, _levelled(side)[rows]) / np.bincount(of)
+    unclear = not side.named and repeats(mean[np.argsort(first, kind="stable")], _LEAST_LAG)
+    return replace(side, things=replace(things, unclear=unclear))
+
+
 def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
     """The unit of every object, numbered from 0 on over both sets.
 
@@ -179,7 +199,7 @@ def _joined_keys(sides: list[_Side], *, paired: bool) -> list[IntArray]:
             known = np.where(side.things.thing >= 0, own, -1)
             together = seen_together(replace(side.things, thing=known), side.frame)
             rows = np.flatnonzero(known >= 0)
-            _join(parent, own[rows], together[rows])
+            _join(parent, own[rows], np.full(len(rows), known[rows].min()) if side.things.unclear else together[rows])
     if paired and all(side.has_things for side in sides):
         _join(parent, *_paired_objects(sides, keys))
     roots = np.array([_root(parent, each) for each in range(len(parent))], np.int64)
@@ -230,13 +250,16 @@ def _time_effect(side: _Side, key: IntArray) -> TimeEffect | None:
         inside = side.sequence.run != ALONE
         far = int(np.ptp(side.sequence.slot[inside])) + 1000
         slot = np.where(inside, side.sequence.slot + side.sequence.run * far, -2 * (slot + 1))
-    box, kind = frames.objects.box, frames.objects.class_id
+    return time_effect(key, slot[side.frame], _levelled(side), 40 if ordered else 0)
+
+
+def _levelled(side: _Side) -> FloatArray:
+    """Performance less what class and size make of it."""
+    box, kind = side.judged.frames.objects.box, side.judged.frames.objects.class_id
     size = np.log(np.maximum(np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), 1e-3))
     value, trend = _without_means(kind, side.performance), _without_means(kind, size)
     power = float(trend @ trend)
-    if power > 0:
-        value = value - trend * float(trend @ value) / power
-    return time_effect(key, slot[side.frame], value, 40 if ordered else 0)
+    return value - trend * float(trend @ value) / power if power > 0 else value
 
 
 def _numbered_units(
@@ -327,29 +350,31 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     """What the units of a set are."""
     frames, blocks = side.judged.frames, side.blocks
     count = len(np.unique(units))
-    notes = (f"its instance numbers are ignored: {side.things.ignored}",) if side.things.ignored else ()
+    notes = [f"its instance numbers are ignored: {side.things.ignored}"] if side.things.ignored else []
+    if side.things.unclear:
+        notes.append("which of them is passed again cannot be told without instance ids, and performance comes back")
     step = None
     if side.sequence is not None and side.sequence.timed:
         step = side.sequence.step / 1e9
-    common = SideUnits(count, "frames", len(frames), len(frames.objects), named=side.named, notes=notes)
+    common = SideUnits(count, "frames", len(frames), len(frames.objects), named=side.named, notes=tuple(notes))
     if side.has_things:
         time_blocks = len(np.unique(block[block >= 0]))
         length = effect.steps if effect is not None and time_blocks else 1
         return replace(
             common, kind="things", things=len(np.unique(side.things.thing[side.things.thing >= 0])),
-            passes=_passes(side), noun=_noun(side), block_frames=length, time_blocks=time_blocks,
-            block_seconds=None if step is None or length == 1 else length * step, source=side.things.source,
+            passes=_passes(side), noun=_noun(side), unclear=side.things.unclear, block_frames=length,
+            time_blocks=time_blocks, block_seconds=None if step is None or length == 1 else length * step,
+            source=side.things.source,
         )  # fmt: skip
-    if blocks.frames > 1 or blocks.given is not None:
-        short = blocks.length is not None and blocks.length.limited
+    short = blocks.length is not None and blocks.length.limited
+    if blocks.frames > 1 or blocks.given is not None or short:
         seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
         return replace(common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short)
-    short = blocks.length is not None and blocks.length.limited
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
         warning = "their names are alike: if they are frames of a video, give --block SECONDS"
-    return replace(common, kind=kind, short=short, warning=warning)
+    return replace(common, kind=kind, warning=warning)
 
 
 def _passes(side: _Side) -> int:

@@ -20,6 +20,8 @@ _FEWEST_SIGHTINGS = 2.0
 """Sightings of a thing, on average, below which things tell no more than frames do."""
 _TOGETHER = 0.97
 """Share of the frames of two things that show both, from which on they are always seen together."""
+_UNCLEAR = 0.5
+"""Share of the things where places look alike, from which on no place is told."""
 _GAP = 5
 """Frames in which a label may be missing while its thing is still there."""
 
@@ -33,6 +35,7 @@ class SeenThings(ShortRepr):
         source: "numbers", "tracks", or "" where there are no things.
         ignored: why instance numbers are ignored; empty where they are not.
         world: whether a number is the same thing in another set too.
+        unclear: whether places look alike, so that nobody can tell whether one is passed again.
         parts: the frames of each sequence as they follow each other, and when, in steps.
     """
 
@@ -40,6 +43,7 @@ class SeenThings(ShortRepr):
     source: str = ""
     ignored: str = ""
     world: bool = False
+    unclear: bool = False
     parts: tuple[tuple[IntArray, FloatArray], ...] = ()
 
     @property
@@ -119,9 +123,13 @@ def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> lis
         frame_count += len(frames[k])
         track_count += int(one.thing.max(initial=-1)) + 1
     boxes = PlacedBoxes.build(np.concatenate(frame), frame_count, np.concatenate(box), np.concatenate(kind))
-    thing = join_passes(boxes, sequences, np.concatenate(track))
+    thing, unclear = join_passes(boxes, sequences, np.concatenate(track))
     for k, numbers in zip(followed, track, strict=True):
-        out[k] = replace(things[k], thing=np.where(numbers >= 0, thing[numbers], -1))
+        seen = np.unique(numbers[numbers >= 0])
+        if np.count_nonzero(unclear[seen]) > _UNCLEAR * len(seen):
+            out[k] = replace(things[k], thing=numbers, unclear=True)
+        else:
+            out[k] = replace(things[k], thing=np.where(numbers >= 0, thing[numbers], -1))
     return out
 
 

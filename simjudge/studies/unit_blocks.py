@@ -91,12 +91,19 @@ def frame_blocks(
     length = estimate_block_length(
         sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
     )
-    if length.frames > 1:
-        # Limited blocks may be longer than a fifth of the set: then it has too few of them, and that is said.
+    if length.limited:
+        # Nobody can tell how long frames go together: each recording is a block.
+        length = replace(length, frames=_longest(sequence.run[inside], sequence.slot[inside]))
+    elif length.frames > 1:
         length = replace(length, frames=max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect)))
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     unit = _numbered(_block_names(photographs, sequence, place, size))
     return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)
+
+
+def _longest(run: IntArray, slot: IntArray) -> int:
+    """Places from the first to the last of the longest sequence."""
+    return 1 + max(int(np.ptp(slot[run == each])) for each in np.unique(run))
 
 
 def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntArray, FloatArray]]:

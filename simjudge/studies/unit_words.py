@@ -27,7 +27,8 @@ class SideUnits(ShortRepr):
         block_frames: frames of a block; 1 where there are none.
         block_seconds: the length of a block; None where no times are known.
         time_blocks: blocks of time that are drawn beside things; 0 where things alone are drawn.
-        short: whether the set is a recording too short to tell how long its blocks must be.
+        short: whether the set is a recording too short to tell how long its frames go together: all of it is a block.
+        unclear: whether things look alike, so that nobody can tell which one is passed again.
         source: how things were told: "numbers" or "tracks".
         named: what the user named; empty where nothing was.
         notes: what else is to be said, such as why instance numbers are ignored.
@@ -45,6 +46,7 @@ class SideUnits(ShortRepr):
     block_seconds: float | None = None
     time_blocks: int = 0
     short: bool = False
+    unclear: bool = False
     source: str = ""
     named: str = ""
     notes: tuple[str, ...] = ()
@@ -67,6 +69,8 @@ class SideUnits(ShortRepr):
         if self.kind == "blocks":
             length = f"blocks of {self.block_frames:,}{self._seconds()}"
             text = f"{frames} in {length}: {units}"
+            if self.short:
+                text = f"{frames} follow each other, too few to tell how long they go together: {units}"
         elif self.kind == "photographs":
             text = f"{frames} are variants of {self.count:,} photographs: {units}"
         else:
@@ -78,6 +82,7 @@ class SideUnits(ShortRepr):
         noun = self.noun.removesuffix("s") if self.things == 1 else self.noun
         each = f", {times} each" if self.passes > 1 else ""
         together = "" if self.things <= self.count else ", some always seen together"
+        together = " that look alike" if self.unclear else together
         text = f"{frames} show {self.things:,} {noun}{each}{together}: {units}"
         if self.named:
             text += f" (--unit {self.named})"
@@ -97,4 +102,5 @@ class SideUnits(ShortRepr):
             return ""
         if self.kind == "things":
             return "new places and things would make more units, more passes of the same would not"
-        return "a longer recording would make more units" if self.kind == "blocks" else ""
+        alone = " (or --block 0, where frames are independent)" if self.short else ""
+        return f"a longer recording would make more units{alone}" if self.kind == "blocks" else ""

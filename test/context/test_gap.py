@@ -88,10 +88,10 @@ def test_w1_below_its_noise_is_no_gap():
 
 def test_one_context_and_a_gap_at_its_limits():
     one = np.ones(1)
-    # More of the mean than the square allows: the gap is everywhere, sqrt(M2).
+    # More of the mean than the square allows: the gap is everywhere, and the mean tells it.
     found = estimate_gap(0.2 * one, 0.02 * one, 0.001 * one, one)
-    assert found.mean == pytest.approx(sqrt(0.039), rel=1e-3)
-    assert found.share == pytest.approx(1.0, rel=1e-3)
+    assert sqrt(0.2**2 - 0.001) < found.mean == pytest.approx(0.2, rel=1e-6)
+    assert found == Gap(found.mean, 1.0, found.mean)
     # A mean that is no more than the noise, but a square that is: few contexts, the largest gap.
     assert estimate_gap(np.array([0.5, 0.0]), np.array([0.25, 0.25]), np.array([0.1, 0.1]), np.ones(2)).size == 1.0
 

@@ -73,6 +73,21 @@ def test_a_thing_is_one_unit_over_all_its_sightings(labels, least, most):
         assert side.count >= 0.7 * side.things  # some come and go together
 
 
+def test_laps_past_things_that_look_alike_and_stand_evenly_are_one_unit():
+    """Labels cannot tell a lap from a straight row; that performance comes back after a lap does."""
+    once = label_sequences.straight(3, 600, step=0.4, regular=True)
+    things = once.true_units()
+    again = label_sequences.straight(3, 600, step=0.4, regular=True)
+    again.thing %= 24
+    row, laps = (units(stamped(labels, seed=4)).sides[0] for labels in (once, again))
+    assert row.count == row.things == laps.things
+    assert 0.85 * things <= row.count <= 1.1 * things
+    assert laps.count == 1
+    assert "things that look alike: 1 unit" in laps.describe("A")
+    assert "cannot be told without instance ids" in laps.describe("A")
+    assert units(stamped(again), unit="track").sides[0].count == row.count
+
+
 def test_who_sees_a_course_from_random_poses_sees_its_cones_where_they_are_numbered():
     labels = label_sequences.random_poses(4)
     filled = len(np.unique(labels.frame))

@@ -44,6 +44,7 @@ class BoxColumns:
             string, distance and visible share are None where unknown.
         class_names: what the messages say of class numbers.
         names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
+        own_numbers: whether some message is not simjudge's: its numbers need not be those that others list.
     """
 
     where: str
@@ -60,6 +61,7 @@ class BoxColumns:
     mask: list[Any] = field(default_factory=list)
     class_names: ClassNames = field(default_factory=dict)
     names_are_all: bool = False
+    own_numbers: bool = False
 
     def add(self, message: Any, stamp: int, time: int) -> None:
         """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
@@ -97,6 +99,7 @@ class BoxColumns:
             stamp: of its header, nanoseconds.
             time: when it was recorded, nanoseconds.
         """
+        self.own_numbers = True
         self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
@@ -138,6 +141,15 @@ class BoxColumns:
             np.concatenate(bits) if bits else none,
             start,
         )
+
+    def expected_names(self, names: ClassNames, *, are_all: bool) -> ClassNames:
+        """The names without which a number is a mistake; empty where any number may be right.
+
+        Args:
+            names: of all classes of the recording.
+            are_all: whether some message of the recording lists all classes.
+        """
+        return names if self.names_are_all or (are_all and not self.own_numbers) else {}
 
     def row_name(self, row: int) -> str:
         """Name a row to a person.

@@ -92,6 +92,11 @@ class LiveComparison:
         return None if self._session is None else self._session.trouble
 
     @property
+    def refused_frames(self) -> str | None:
+        """Why live frames are refused for their classes, None while they are not."""
+        return None if self._session is None else self._session.refused
+
+    @property
     def computes_certainty(self) -> bool:
         """Whether a computation of certainty has been started and not been taken over."""
         return self._running is not None

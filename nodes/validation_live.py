@@ -200,6 +200,8 @@ class LiveValidation:
         silent = [side for side in (0, 1) if time.monotonic() - self._last_arrival[side] > _SILENCE]
         if comparison.journal_trouble:
             return TaskState(WARN, f"a kill would lose frames: {comparison.journal_trouble}", values)
+        if comparison.refused_frames:
+            return TaskState(WARN, f"frames are refused: {comparison.refused_frames}", values)
         if comparison.reference_name is None:
             return TaskState(OK, f"loading {self._node.settings['reference']}", values)
         if not self._subscriptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions, order_by_frame
 from simjudge.core.stamps import NO_STAMP
+from simjudge.core.text import list_some, one_line
 from simjudge.data.format_support.raw_rows import count_losses
 
 
@@ -26,7 +28,7 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
         `target` with the predictions instead of its own; the frames that match are `predicted`.
 
     Raises:
-        SimjudgeError: no predicted frame of `source` matches a frame of `target`.
+        SimjudgeError: no predicted frame of `source` matches a frame of `target`, or no class one of `target`.
     """
     if source.predictions is None:
         raise SimjudgeError(f"{source.name}: holds no predictions")
@@ -38,7 +40,7 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
     ids = class_map(source, target)
     predictions = source.predictions.take(np.flatnonzero(match[source.predictions.frame] >= 0))
     moved = replace(predictions, frame=match[predictions.frame], class_id=_mapped(predictions.class_id, ids))
-    known = _with_known_class(moved, target)
+    known = _with_known_class(moved, source, target)
     predicted = np.zeros(len(target), np.bool_)
     predicted[match[match >= 0]] = True
     return target.with_predictions(order_by_frame(known), predicted, source.detector)
@@ -164,10 +166,18 @@ def _same_size(match: IntArray, source: FrameSet, target: FrameSet) -> IntArray:
     return match
 
 
-def _with_known_class(predictions: Predictions, target: FrameSet) -> Predictions:
+def _with_known_class(predictions: Predictions, source: FrameSet, target: FrameSet) -> Predictions:
     if not target.class_names:
         return predictions
     good = np.isin(predictions.class_id, list(target.class_names))
+    if len(good) and not good.any():
+        found = predictions if source.predictions is None else source.predictions
+        theirs = [one_line(source.class_name(k)) for k in np.unique(found.class_id).tolist()]
+        ours = [one_line(name) for name in target.class_names.values()]
+        raise SimjudgeError(
+            f"{source.name}: its predictions are of class {list_some(theirs)}, and {target.name} has {list_some(ours)}:"
+            f" nothing tells which are the same; say it with --rename {quote(f'{theirs[0]}={ours[0]}')}"
+        )
 
     def where(row: int) -> str:
         return f"{target.describe_frame(int(predictions.frame[row]))} (class {int(predictions.class_id[row])})"

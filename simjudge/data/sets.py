@@ -5,12 +5,15 @@ The formats themselves are in `simjudge.data.formats`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from simjudge.core.class_names import equal_names
+import numpy as np
+
+from simjudge.core.class_names import equal_names, normalized_name
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.file_signatures import name_format
@@ -236,7 +239,12 @@ def write_clouds(clouds: CloudSet, path: str | Path, to: str | None = None) -> L
 
 
 def read_predictions(
-    path: str | Path, target: FrameSet, annotations: str | Path | None = None, *, allow_outside: bool = False
+    path: str | Path,
+    target: FrameSet,
+    annotations: str | Path | None = None,
+    *,
+    allow_outside: bool = False,
+    rename: Mapping[str, str] | None = None,
 ) -> FrameSet:
     """Read predictions onto a data set, in place of its own.
 
@@ -246,6 +254,7 @@ def read_predictions(
         target: the data set that the predictions are for. Frames are matched by name, else by stamp.
         annotations: where `target` was read from; COCO results that lie elsewhere number its images.
         allow_outside: take a set whose pictures lie outside of its folder.
+        rename: by what the predictions call a class (its number where it has no name), what the target calls it.
 
     Returns:
         `target` with the predictions. Its `losses` count those that match no frame.
@@ -266,7 +275,10 @@ def read_predictions(
     if read.predictions is None:
         raise SimjudgeError(f"{source.path}: holds no predictions; run 'simjudge detect' or give another file")
     losses.extend(read.losses)
-    return attach_predictions(read, base)
+    new = {normalized_name(old): name for old, name in (rename or {}).items()}
+    ids = {*read.class_names, *np.unique(read.predictions.class_id).tolist()} if new else ()
+    moved = {k: new[normalized_name(read.class_name(k))] for k in ids if normalized_name(read.class_name(k)) in new}
+    return attach_predictions(replace(read, class_names={**read.class_names, **moved}), base)
 
 
 def describe_readable() -> str:

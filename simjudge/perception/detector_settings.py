@@ -10,17 +10,23 @@ from simjudge.core.settings import TextForm, setting
 from simjudge.data.read_settings import ReadSettings
 
 Renames = tuple[tuple[str, str], ...]
-"""Pairs of a detector's class name and what the set calls that class."""
+"""Pairs of the name that a class has and its new name."""
 
 
-def renames(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) -> Renames:
-    """Read what a set calls the classes of a detector.
+def renames(
+    given: str | Mapping[str, str] | Iterable[str | tuple[str, str]],
+    option: str = "--rename",
+    pair_form: str = "MODEL=SET, the model's class name and what the set calls it",
+) -> Renames:
+    """Read what a set calls the classes of a detector, or another set those of a set.
 
     Args:
         given: text such as "blue=small,red=large", several of them, or names by names.
+        option: name of the option, for messages.
+        pair_form: how a pair is written, for messages.
 
     Returns:
-        A pair for each class: the detector's name for it, and the set's.
+        A pair for each class: the name that it has, and the new one.
 
     Raises:
         UsageError: a text is not of that form, or a class is renamed twice.
@@ -32,16 +38,29 @@ def renames(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) ->
         for pair in each.split(",") if isinstance(each, str) else [each]:
             old, equals, new = pair.partition("=") if isinstance(pair, str) else (pair[0], "=", pair[1])
             if not (old and equals and new):
-                raise UsageError(f"--rename {pair}: give MODEL=SET, the model's class name and what the set calls it")
+                raise UsageError(f"{option} {pair}: give {pair_form}")
             if pairs.setdefault(old, new) != new:
                 raise UsageError(
-                    f"--rename {old}: is renamed to {pairs[old]} and to {new}, but what a model finds has one class; "
-                    "keep one, or give both one name in the set"
+                    f"{option} {old}: is renamed to {pairs[old]} and to {new}, but an object has one class; "
+                    "keep one, or give both one name"
                 )
     return tuple(pairs.items())
 
 
-_RENAMES = TextForm(renames, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "MODEL=SET", several=True)
+def _text(pairs: Renames) -> str:
+    return ",".join(f"{old}={new}" for old, new in pairs)
+
+
+def _of_set(option: str) -> TextForm:
+    def parse(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]]) -> Renames:
+        return renames(given, option, "OLD=NEW, the name that a class has in this set and its name in the other")
+
+    return TextForm(parse, _text, "OLD=NEW", several=True)
+
+
+_RENAMES = TextForm(renames, _text, "MODEL=SET", several=True)
+A_RENAMES, B_RENAMES = _of_set("--a-rename"), _of_set("--b-rename")
+"""How new names for the classes of a set are written."""
 
 
 @dataclass(frozen=True, kw_only=True)

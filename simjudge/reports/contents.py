@@ -22,6 +22,7 @@ from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
 from simjudge.data.rosbag2.recorded_clouds import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
 from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
 from simjudge.perception.loading import load_detector
 from simjudge.reports.result_tables import comparison_table
@@ -100,7 +101,7 @@ def _recording(path: Path, image_topic: str | None) -> Contents:
         ["topic", "type", "messages"], [[t.topic, t.type, str(t.count)] for t in described.topics], text_columns=2
     )
     clouds, notes, losses, damage = _recorded_clouds(path)
-    notes = [*described.notes, *notes]
+    notes = [*described.notes, *describe_conflicts(Recording(path)), *notes]
     try:
         frames = read_set(path, topics=image_topics(image_topic))
     except SimjudgeError as error:

@@ -35,20 +35,19 @@ def next_step(result: Result) -> str:
         return measure_step(worst, names)
     m, a, b = f"{entry.margin:g}", names.a, names.b
     change = (
-        f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. simjudge "
-        "explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. Then compare "
-        "again."
+        f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. "
+        f"{_ways_to_change(result)}Then compare again."
     )
     return {
         Verdict.LARGE_GAP: change,
         Verdict.GAP: f"{change} {_more_frames(result, entry)}",
         Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
-        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(entry, names)}. "
+        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(result, entry, names)}. "
         f"{judged_words(result)}.",
         Verdict.CANNOT_TELL: _more_frames(result, entry),
         Verdict.TOO_FEW: _too_few(entry),
         Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "
-        "neighbours: simjudge cover searches the poses for that in a scene. "
+        f"neighbours{_ways_to_cover(result)}. "
         "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
         Verdict.NOT_TESTED: "Compare again without --draws 0.",
     }[entry.verdict]
@@ -89,6 +88,24 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
     )
 
 
+def _is_of_boxes(result: Result) -> bool:
+    """Whether it compares objects in pictures: what explain, fit and cover take."""
+    parameters = result.header.get("parameters") or {}
+    return bool(parameters.get("task", "objects") == "objects" and parameters.get("sensor", "camera") == "camera")
+
+
+def _ways_to_change(result: Result) -> str:
+    if _is_of_boxes(result):
+        return (
+            "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
+        )
+    return "Change there what the simulation shows otherwise. "
+
+
+def _ways_to_cover(result: Result) -> str:
+    return ": simjudge cover searches the poses for that in a scene" if _is_of_boxes(result) else ""
+
+
 def _round_up(count: float) -> int:
     """A forecast with two digits that mean something."""
     step: int = 10 ** max(0, math.floor(math.log10(max(count, 1))) - 1)
@@ -104,14 +121,14 @@ def _largest_gap(result: Result) -> str:
     return f"Begin with {label}, whose gap is {format_number(largest.numbers.gap)}. "
 
 
-def _within_overlap(entry: ResultEntry, names: SetNames) -> str:
+def _within_overlap(result: Result, entry: ResultEntry, names: SetNames) -> str:
     share = entry.numbers.overlap_a
     if share is None or share >= SMALL_OVERLAP:
         return ", in contexts that it shows"
-    return (
-        f", but only in the {format_percent(share)} of contexts that it shows. For the others, simjudge cover makes "
-        f"pictures of a scene that look like the rest of {names.a}"
-    )
+    only = f", but only in the {format_percent(share)} of contexts that it shows"
+    if not _is_of_boxes(result):
+        return only
+    return f"{only}. For the others, simjudge cover makes pictures of a scene that look like the rest of {names.a}"
 
 
 def _too_few(entry: ResultEntry) -> str:

@@ -183,7 +183,7 @@ def _sensor_section(rows: Sequence[Mapping[str, Any]], charts: Sequence[Markup])
         len(rows),
         {family: [_cells(row) for row in members] for family, members in families.items()},
         [_cells(row) for row in shown],
-        rest and f"{len(single) - len(shown)} more rows ({rest}): simjudge report --csv FILE writes all.",
+        rest and f"{len(single) - len(shown)} more rows ({rest}): simjudge report RESULT --csv FILE writes all.",
         charts,
     )
 

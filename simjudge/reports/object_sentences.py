@@ -220,7 +220,7 @@ def rest_line(result: ObjectResult) -> str:
     if not left:
         return ""
     more = f", of which {differ - _SINGLES} differ" if differ > _SINGLES else ""
-    return f"{left} more rows of single objects{more}: simjudge report --csv FILE writes all rows"
+    return f"{left} more rows of single objects{more}: simjudge report RESULT --csv FILE writes all rows"
 
 
 def _clear_singles(result: ObjectResult) -> list[Row]:

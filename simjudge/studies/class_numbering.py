@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import AnyTable
+from simjudge.core.text import one_line
 
 
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
@@ -25,31 +27,37 @@ def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     matched = ClassNumbering(a.class_names).apply(b)
     in_a, in_b = set(a.objects.class_id.tolist()), set(matched.objects.class_id.tolist())
     if not in_a & in_b:
+        remedy = ""
+        if in_a and in_b:
+            pair = f"{one_line(matched.class_name(min(in_b)))}={one_line(a.class_name(min(in_a)))}"
+            remedy = f"say which are the same, as in --b-rename {quote(pair)}, or "
         raise SimjudgeError(
             f"{a.name} and {b.name} have no class in common: {_listed(a, in_a)} against {_listed(matched, in_b)}; "
-            "give them the same names or ids"
+            f"{remedy}give them the same names or ids"
         )
     return matched
 
 
-def describe_numbers(a: FrameSet, b: FrameSet) -> str:
+def describe_numbers(a: FrameSet, b: FrameSet, option: str = "--{}-rename ") -> str:
     """Say what class numbers are taken to mean where only one of two sets names its classes.
 
     Args:
         a, b: the sets.
+        option: how classes of a set are renamed, with {} for the set.
 
     Returns:
         A line that lists every class of the set without names; empty where both sets have names, or
         neither.
     """
-    named, nameless = (a, b) if a.class_names else (b, a)
+    named, nameless, letter = (a, b, "b") if a.class_names else (b, a, "a")
     used = np.unique(nameless.objects.class_id).tolist()
     if not named.class_names or nameless.class_names or not used:
         return ""
     pairs = [f"{k} = {named.class_names.get(k, 'no class of it')}" for k in used]
+    remedy = f"name its classes to be sure, or say which they are: {option.format(letter)}{used[0]}=NAME"
     return (
         f"warning: {nameless.name} has no class names: its numbers are taken for those of {named.name}"
-        f" ({', '.join(pairs)}); name its classes to be sure"
+        f" ({', '.join(pairs)}); {remedy}"
     )
 
 

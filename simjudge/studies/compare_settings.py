@@ -13,6 +13,7 @@ from simjudge.context.method import MOST_DRAWS, PRESETS, Method, patch_size, pat
 from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
+from simjudge.perception.detector_settings import A_RENAMES, B_RENAMES, Renames
 from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC, SemanticSettings
 
@@ -165,6 +166,7 @@ class MethodSettings(SemanticSettings):
     Attributes:
         a_predictions, b_predictions: predictions made earlier, in place of those that the sets hold.
         a_image_topic, b_image_topic: images to read where a recording has several cameras, by topic or camera's name.
+        a_rename, b_rename: new names for classes of a set, its labels' and its predictions'.
         model: a detector to run on every set whose predictions were not given.
         preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
         theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
@@ -183,6 +185,10 @@ class MethodSettings(SemanticSettings):
         None, "Images of A where its recording has several cameras: a topic, or the camera's name."
     )
     b_image_topic: str | None = setting(None, "Images of B, likewise.")
+    a_rename: Renames | None = setting(
+        None, "New name for a class of A; a class without a name is called by its number.", form=A_RENAMES
+    )
+    b_rename: Renames | None = setting(None, "New name for a class of B, likewise.", form=B_RENAMES)
     model: Path | None = setting(
         None, "Detector to run on both sets: .onnx, .pt, .yaml, or one of simjudge's by name; lidar: lidar_cuboids."
     )

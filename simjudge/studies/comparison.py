@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -187,17 +188,22 @@ def read_inputs(
 def _read_pictures(
     a: Source, b: Source, settings: MethodSettings, *, log: Log, progress: ProgressBar
 ) -> tuple[InputSet, InputSet]:
-    sides = (
-        read_input(a, settings.a_predictions, settings.a_image_topic, allow_outside=settings.allow_outside),
-        read_input(b, settings.b_predictions, settings.b_image_topic, allow_outside=settings.allow_outside),
-    )
+    sides = [
+        read_input(
+            source, predictions, topic, allow_outside=settings.allow_outside, rename=settings.rename
+        ).with_classes_renamed(pairs, option)
+        for source, predictions, topic, pairs, option in (
+            (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
+            (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
+        )
+    ]
     if settings.model is None:
-        return sides
+        return sides[0], sides[1]
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
     _check_classes(sides, detector, settings)
-    if a is b and settings.a_predictions == settings.b_predictions:
+    if a is b and (settings.a_predictions, settings.a_rename) == (settings.b_predictions, settings.b_rename):
         found = detect_input(sides[0], detector, settings, log, progress)
         return found, found
     first, second = (detect_input(side, detector, settings, log, progress) for side in sides)
@@ -227,7 +233,7 @@ def detect_input(
     return replace(given, frames=found)
 
 
-def _check_classes(sides: tuple[InputSet, InputSet], detector: Detector, settings: MethodSettings) -> None:
+def _check_classes(sides: Sequence[InputSet], detector: Detector, settings: MethodSettings) -> None:
     """Refuse sets without a class in common, and classes that do not exist, before a detector runs for long."""
     known = []
     for side in sides:

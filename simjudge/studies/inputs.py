@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.sets import image_topics, read_predictions, read_with_format
+from simjudge.perception.detector_settings import Renames
+from simjudge.studies.class_renaming import rename_classes
 from simjudge.studies.compare_settings import MethodSettings
 
 IN_MEMORY = "memory"
@@ -28,6 +30,7 @@ class InputSet:
         frames: the set.
         format: of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory.
         range_image: rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures.
+        rename: new names that classes of the set were given, by the name that the set has.
     """
 
     path: Path | None
@@ -35,6 +38,7 @@ class InputSet:
     frames: FrameSet
     format: str
     range_image: Mapping[str, Any] | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
         """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared.
@@ -45,7 +49,8 @@ class InputSet:
         """
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
-        more = {} if self.range_image is None else {"range_image": dict(self.range_image)}
+        more: dict[str, Any] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
+        more |= {"rename": dict(self.rename)} if self.rename else {}
         return more | {
             "path": "" if path is None else str(path),
             "name": self.frames.name,
@@ -60,6 +65,19 @@ class InputSet:
             "predictions_sha256": None if self.predictions_path is None else hash_files(self.predictions_path),
         }
 
+    def with_classes_renamed(self, pairs: Renames | None, option: str) -> InputSet:
+        """The side with new names for some classes of its set.
+
+        Args:
+            pairs: old and new names; None or none for the side as it is.
+            option: that gave them, for messages.
+
+        Raises:
+            SimjudgeError: the set has no class of such a name.
+        """
+        rename = dict(pairs or ())
+        return replace(self, frames=rename_classes(self.frames, rename, option), rename=rename) if rename else self
+
 
 def read_input(
     source: FrameSet | CloudSet | Path | str,
@@ -67,6 +85,7 @@ def read_input(
     image_topic: str | None = None,
     *,
     allow_outside: bool,
+    rename: Renames | None = None,
 ) -> InputSet:
     """Read a set, and predictions for it from elsewhere where given.
 
@@ -75,6 +94,7 @@ def read_input(
         predictions: the path of predictions for its frames.
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
+        rename: what the set calls classes of the predictions.
 
     Raises:
         UsageError: the set is one of clouds.
@@ -88,7 +108,9 @@ def read_input(
         path = Path(source)
         frames, form = read_with_format(path, topics=image_topics(image_topic), allow_outside=allow_outside)
     if predictions is not None:
-        frames = read_predictions(predictions, frames, path, allow_outside=allow_outside)
+        frames = read_predictions(
+            predictions, frames, path, allow_outside=allow_outside, rename=dict(rename or ())
+        )
     return InputSet(path, predictions, frames, form)
 
 

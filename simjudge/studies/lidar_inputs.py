@@ -50,7 +50,8 @@ def read_lidar_inputs(
     if settings.method.patch[1] > grid.columns:
         raise UsageError(f"patch {settings.method.patch[1]} columns wide: the turn has {grid.columns}")
     sides = []
-    for (path, _, form), each in zip(read, clouds, strict=True):
+    renames = ((settings.a_rename, "--a-rename"), (settings.b_rename, "--b-rename"))
+    for (path, _, form), each, (pairs, option) in zip(read, clouds, renames, strict=True):
         with progress("painting range images") as advance:
             made = scan_frames(each, grid, settings.paint, advance=advance)
         for note in made.notes:
@@ -59,7 +60,7 @@ def read_lidar_inputs(
         if made.classless:
             log(f"note: {each.name}: the detector knows no classes; what it finds is assigned to objects of any class")
             frames = with_object_classes(frames, settings.method.min_score, settings.cuboid_iou)
-        sides.append(InputSet(path, None, frames, form, grid.content()))
+        sides.append(InputSet(path, None, frames, form, grid.content()).with_classes_renamed(pairs, option))
     return sides[0], sides[1]
 
 

@@ -37,7 +37,10 @@ from simjudge.studies.pair import add_pointwise, entry_numbers, painted_sets, si
 from simjudge.studies.result_writing import certainty_parameters, false_positives, method_parameters
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
-_NOT_HERE = ("a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "model", "paired", "sensor")
+_NOT_HERE = (
+    "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "a_rename", "b_rename", "model",
+    "paired", "sensor",
+)  # fmt: skip
 _DECIDED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 
 

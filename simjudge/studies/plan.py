@@ -202,7 +202,8 @@ def _alone(
         raise UsageError("--paired needs both sets: how alike the detector does in a twin is not known from A alone")
     if settings.b_predictions is not None or settings.b_image_topic is not None:
         raise UsageError("--b-predictions and --b-image-topic need B")
-    both = replace(settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic)
+    both = replace(settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic,
+                   b_rename=settings.a_rename)  # fmt: skip
     side = read_inputs(a, a, both, log=log, progress=progress)[0]
     losses.extend(side.frames.losses)
     judged = judge_set(side.frames, settings.method, settings.metric, losses, precision=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,13 +38,43 @@ def match_predicted_classes(frames: FrameSet, rename: Mapping[str, str]) -> Fram
     if moved:
         classes = np.array([moved.get(k, k) for k in found.class_id.tolist()], np.int64)
         return replace(frames, predictions=replace(found, class_id=classes))
+    unmatched = unmatched_classes(frames)
+    if unmatched is not None:
+        raise SimjudgeError(f"{unmatched.what}; say it with --rename {unmatched.example}")
+    return frames
+
+
+@dataclass(frozen=True)
+class UnmatchedClasses:
+    """Classes of predictions and labels of which nothing tells which are the same.
+
+    Attributes:
+        what: what is wrong, as the beginning of a message.
+        example: how one of the predictions' classes may be renamed.
+    """
+
+    what: str
+    example: str
+
+
+def unmatched_classes(frames: FrameSet) -> UnmatchedClasses | None:
+    """Look whether predictions and labels have no class in common while one of them is without names.
+
+    Args:
+        frames: a set with labels and predictions.
+    """
+    found = frames.predictions
+    if found is None or frames.classless or not len(found) or not len(frames.objects):
+        return None
+    ids, labelled = (np.unique(table.class_id).tolist() for table in (found, frames.objects))
     nameless = [k for k in (*ids, *labelled) if k not in frames.class_names]
     if not frames.class_names or not nameless or set(ids) & set(labelled):
-        return frames
+        return None
     theirs, ours = ([one_line(frames.class_name(k)) for k in each] for each in (ids, labelled))
-    raise SimjudgeError(
+    return UnmatchedClasses(
         f"{frames.name}: its predictions are of class {list_some(theirs)}, its labels of {list_some(ours)}, and nothing"
-        f" tells which are the same; say it with --rename {theirs[0]}={ours[0]}"
+        " tells which are the same",
+        f"{theirs[0]}={ours[0]}",
     )
 
 

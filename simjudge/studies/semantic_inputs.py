@@ -12,6 +12,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.semantic_classes import SemanticClasses, common_classes
+from simjudge.studies.class_renaming import rename_class_names
 from simjudge.studies.compare_settings import MethodSettings
 from simjudge.studies.inputs import InputSet, read_input
 
@@ -33,13 +34,19 @@ def read_semantic_inputs(
         SimjudgeError: a set, predictions or the net cannot be read; a set has no label pictures, or no predicted ones.
     """
     sides = []
-    for source, predictions, topic in ((a, settings.a_predictions, settings.a_image_topic),
-                                       (b, settings.b_predictions, settings.b_image_topic)):  # fmt: skip
+    for source, predictions, topic, pairs, option in (
+        (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
+        (b, settings.b_predictions, settings.b_image_topic, settings.b_rename, "--b-rename"),
+    ):
         side = read_input(source, None, topic, allow_outside=settings.allow_outside)
         require_label_pictures(side.frames)
         if predictions is not None:
             side = _with_predictions(side, predictions, allow_outside=settings.allow_outside)
-        elif settings.model is not None:
+        if pairs:
+            # Numbers of label pictures stay: those of one name count as one class.
+            names = rename_class_names(side.frames, dict(pairs), option)
+            side = replace(side, frames=replace(side.frames, class_names=names), rename=dict(pairs))
+        if predictions is None and settings.model is not None:
             side = replace(side, frames=_predicted(side.frames, settings, log, progress))
         sides.append(replace(side, frames=with_pixels_judged(side.frames)))
     return sides[0], sides[1]

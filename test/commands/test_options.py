@@ -20,12 +20,16 @@ from simjudge.reports import comparison_result
 from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 
+RENAMES = st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1).map(
+    lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())
+)
 FORMS = {
     "patch": st.tuples(st.integers(1, 4096), st.integers(1, 4096)),
     "patches": st.lists(st.tuples(st.integers(1, 4096), st.integers(1, 4096)), min_size=1).map(tuple),
     "thetas": st.sets(st.integers(0, 100), min_size=1).map(lambda given: tuple(sorted(n / 100 for n in given))),
-    "rename": st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1)
-    .map(lambda names: tuple((f"x{old}", f"y{new}") for old, new in names.items())),
+    "rename": RENAMES,
+    "a_rename": RENAMES,
+    "b_rename": RENAMES,
     "classes": st.lists(st.text("abc_", min_size=1), min_size=1, unique=True).map(tuple),
     "block": st.none() | st.floats(0, 86400),
     "mask_factor": st.floats(0.1, 1e5),

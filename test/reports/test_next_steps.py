@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,13 @@ def test_the_class_that_differs_most_comes_first() -> None:
     )  # fmt: skip
     assert next_step(made("gap", classes)).startswith("Begin with class green, whose gap is 0.200. ")
     assert next_step(made("gap", classes[:1])).startswith("The report's kinds of contexts")
+
+
+@pytest.mark.parametrize("parameters", [{"task": "semantic"}, {"sensor": "lidar"}])
+@pytest.mark.parametrize("verdict", sorted(Verdict))
+def test_no_command_is_named_that_refuses_label_pictures_or_lidars(verdict: str, parameters: dict[str, str]) -> None:
+    result = made(verdict, overlap_a=0.2)
+    text = next_step(replace(result, header=result.header | {"parameters": parameters}))
+    named = set(re.findall(r"simjudge ([a-z]+)", text))
+    assert named <= {"sweep"}
+    assert len(set(re.findall(r"simjudge ([a-z]+)", next_step(result)))) >= len(named)

@@ -130,7 +130,7 @@ def test_the_page_has_families_and_folds_single_objects(tmp_path):
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.findall(r'<tr class="group"><th colspan="13">([^<]*)<', html) == ["Sizes", "Moments"]
     assert "Single objects: 150 rows, the clearest first" in html
-    assert "11 more rows (10 x differs, 1 x too few frames): simjudge report --csv" in html
+    assert "11 more rows (10 x differs, 1 x too few frames): simjudge report RESULT --csv" in html
     assert html.count('<td class="word">cone ') == 150
 
 

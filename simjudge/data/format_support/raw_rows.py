@@ -90,12 +90,15 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     Args:
         raw: the rows; without scores, all are 1.
         size: int64 (F, 2), width and height of all frames, pixels.
-        class_names: names by class id; where there are any, rows of other classes cannot be used.
+        class_names: names by class id; where a row has a class with a name, rows of classes without one cannot be used.
+            Where none has, the numbers are a detector's own: which classes they are is for a person to say.
         losses: takes what is left out.
 
     Returns:
         The predictions, ordered by frame.
     """
+    if not np.isin(raw.class_id, list(class_names)).any():
+        class_names = {}
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
     masks = None if raw.masks is None else raw.masks.take(rows)

@@ -44,6 +44,7 @@ class BoxColumns:
             string, distance and visible share are None where unknown.
         class_names: what the messages say of class numbers.
         names_are_all: whether some message lists all classes, so that a number without a name is a mistake.
+        own_numbers: whether some message is not simjudge's: its numbers need not be those that others list.
     """
 
     where: str
@@ -60,6 +61,7 @@ class BoxColumns:
     mask: list[Any] = field(default_factory=list)
     class_names: ClassNames = field(default_factory=dict)
     names_are_all: bool = False
+    own_numbers: bool = False
 
     def add(self, message: Any, stamp: int, time: int) -> None:
         """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
@@ -76,18 +78,18 @@ class BoxColumns:
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
         for entry in message.class_names:
             self.names_are_all = True
-            self._name(int(entry.id), str(entry.name))
+            self.name_class(int(entry.id), str(entry.name))
         for number, item in enumerate(message.objects if hasattr(message, "objects") else message.detections):
             box = (float(item.box.x0), float(item.box.y0), float(item.box.x1), float(item.box.y1))
             if item.class_name:
-                self._name(int(item.class_id), str(item.class_name))
+                self.name_class(int(item.class_id), str(item.class_name))
             mask = item.mask
             area = int(mask.width) * int(mask.height)
             if area > LARGEST_IMAGE or (area and len(mask.bits) != (area + 7) // 8):
                 where = f"{self.where} at {format_seconds(stamp)}, box {number}"
                 self.losses.add("objects whose mask does not fit its size", where)
                 continue
-            self._row(number, int(item.class_id), box, float(getattr(item, "score", 1.0)), item)
+            self.add_box(number, int(item.class_id), box, float(getattr(item, "score", 1.0)), item, mask)
 
     def add_vision(self, message: Any, stamp: int, time: int) -> None:
         """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
@@ -97,7 +99,7 @@ class BoxColumns:
             stamp: of its header, nanoseconds.
             time: when it was recorded, nanoseconds.
         """
-        self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
+        self.begin_message(stamp, time)
         for number, item in enumerate(message.detections):
             centre = item.bbox.center
             at = centre.position if hasattr(centre, "position") else centre
@@ -112,7 +114,17 @@ class BoxColumns:
             half = (float(item.bbox.size_x) / 2, float(item.bbox.size_y) / 2)
             x, y = float(at.x), float(at.y)
             box = (x - half[0], y - half[1], x + half[0], y + half[1])
-            self._row(number, class_of_guess(best), box, float(best.score), item)
+            self.add_box(number, class_of_guess(best), box, float(best.score), item, None)
+
+    def begin_message(self, stamp: int, time: int) -> None:
+        """Begin a message of a type that is not simjudge's: neither the size of the picture nor its name is in it.
+
+        Args:
+            stamp: of its header, nanoseconds.
+            time: when it was recorded, nanoseconds.
+        """
+        self.own_numbers = True
+        self.messages.append(BoxMessage(stamp, time, "", (0, 0)))
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Masks | None:
         """Give the masks of some rows.
@@ -139,6 +151,15 @@ class BoxColumns:
             start,
         )
 
+    def expected_names(self, names: ClassNames, *, are_all: bool) -> ClassNames:
+        """The names without which a number is a mistake; empty where any number may be right.
+
+        Args:
+            names: of all classes of the recording.
+            are_all: whether some message of the recording lists all classes.
+        """
+        return names if self.names_are_all or (are_all and not self.own_numbers) else {}
+
     def row_name(self, row: int) -> str:
         """Name a row to a person.
 
@@ -150,8 +171,17 @@ class BoxColumns:
         """
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
-    def _row(self, number: int, kind: int | str, box: Any, score: float, item: Any) -> None:
-        """Add a row; what the message of the box does not have is unknown."""
+    def add_box(self, number: int, kind: int | str, box: Any, score: float, item: Any, mask: Any | None) -> None:
+        """Add a row of the last message; what the message of the box does not have is unknown.
+
+        Args:
+            number: of the box in its message.
+            kind: class number, or name.
+            box: corners, pixels.
+            score: 1 where there is none.
+            item: the message of the box.
+            mask: as simjudge_msgs has it.
+        """
         self.message.append(len(self.messages) - 1)
         self.number.append(number)
         self.class_id.append(kind)
@@ -162,9 +192,18 @@ class BoxColumns:
         unfilled = distance == visible == 0  # as ROS makes a message; nothing can be so
         self.distance.append(None if unfilled or math.isnan(distance) else distance)
         self.visible.append(None if unfilled or math.isnan(visible) else visible)
-        self.mask.append(getattr(item, "mask", None))
+        self.mask.append(mask)
 
-    def _name(self, number: int, name: str) -> None:
+    def name_class(self, number: int, name: str) -> None:
+        """Take in the name of a class number.
+
+        Args:
+            number: of the class.
+            name: as a message has it.
+
+        Raises:
+            SimjudgeError: an earlier message had another name.
+        """
         if not is_class_id(number):
             return  # its boxes are counted as lost, and a name would go into results that nobody can read
         have = self.class_names.setdefault(number, name)

@@ -24,12 +24,14 @@ from simjudge.data.rosbag2.interfaces import (
     IMAGE,
     LABELS,
     VISION_BOXES,
+    YOLO_BOXES,
     recorded_types,
 )
 from simjudge.data.rosbag2.recorded_images import UNREADABLE, RecordedImage
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
 from simjudge.data.rosbag2.topics import FrameTopics
+from simjudge.data.rosbag2.yolo_boxes import add_yolo_detections
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +121,9 @@ def _take(
         (out.labels if stored.topic == chosen.labels else out.detections).add(message, stamp, stored.time)
     elif kind == VISION_BOXES:
         (out.labels if stored.topic == chosen.labels else out.detections).add_vision(message, stamp, stored.time)
+    elif kind in YOLO_BOXES:
+        columns = out.labels if stored.topic == chosen.labels else out.detections
+        add_yolo_detections(columns, message, stamp, stored.time)
     elif kind == FRAME_INFO:
         out.infos.setdefault(stamp, message)
     elif kind == CAMERA_INFO:

@@ -19,6 +19,9 @@ FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
 BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
 DETECTED_BOXES_3D = "simjudge_msgs/msg/DetectedBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
+YOLO_BOXES = ("yolo_msgs/msg/DetectionArray", "yolov8_msgs/msg/DetectionArray")
+"""Of yolo_ros; their definitions are in the recording."""
+ART_OBJECTS = "art_perception_msgs/msg/ObjectArray"
 VISION_BOXES_3D = "vision_msgs/msg/Detection3DArray"
 IMAGE_TYPES = (IMAGE, COMPRESSED_IMAGE)
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}

@@ -193,14 +193,14 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
     listed = [entry for info in found.infos.values() for entry in info.class_names]
     for entry in listed:
         names.setdefault(int(entry.id), str(entry.name))
-    expected = names if listed or found.labels.names_are_all or found.detections.names_are_all else {}
+    are_all = bool(listed) or found.labels.names_are_all or found.detections.names_are_all
     size = np.array(sizes, np.int64).reshape(-1, 2)
     labels = _raw(found.labels, [frame.label for frame in frames], scored=False)
-    objects = build_objects(labels, size, expected, losses)
+    objects = build_objects(labels, size, found.labels.expected_names(names, are_all=are_all), losses)
     predictions = None
     if any(frame.detection >= 0 for frame in frames):
         rows = _raw(found.detections, [frame.detection for frame in frames], scored=True)
-        predictions = build_predictions(rows, size, expected, losses)
+        predictions = build_predictions(rows, size, found.detections.expected_names(names, are_all=are_all), losses)
     images = None
     if found.images:
         recorded = [found.images[frame.image].location if frame.image >= 0 else None for frame in frames]

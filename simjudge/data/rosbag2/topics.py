@@ -16,12 +16,14 @@ from simjudge.data.rosbag2.interfaces import (
     IMAGE,
     LABELS,
     VISION_BOXES,
+    YOLO_BOXES,
 )
 from simjudge.data.rosbag2.unread_topics import describe_unread
 
-_NO_PHOTOGRAPH = re.compile(
-    r"semantic|instance|segment|depth|mask|overlay|debug|disparity|annotated|result", re.IGNORECASE
-)
+_DRAWN = "overlay|debug|dbg_image|annotated|result"
+_DRAWN_UPON = re.compile(_DRAWN, re.IGNORECASE)
+"""Pictures of a camera with boxes drawn upon them: beside the boxes, and no camera of their own."""
+_NO_PHOTOGRAPH = re.compile(f"semantic|instance|segment|depth|mask|disparity|{_DRAWN}", re.IGNORECASE)
 _LABEL_NAME = re.compile(r"ground_?truth|label|annotation|(^|[/_])gt([/_]|$)", re.IGNORECASE)
 
 
@@ -34,8 +36,10 @@ class TopicRole(NamedTuple):
 
 
 _IMAGE = TopicRole("image", "image topic", (IMAGE, COMPRESSED_IMAGE))
-_LABEL = TopicRole("label", "label topic", (LABELS, VISION_BOXES))
-_DETECTION = TopicRole("detection", "detection topic", (DETECTIONS, VISION_BOXES))
+_EITHER = (VISION_BOXES, *YOLO_BOXES)
+"""Types of which the name of the topic says whether they are labels or detections."""
+_LABEL = TopicRole("label", "label topic", (LABELS, *_EITHER))
+_DETECTION = TopicRole("detection", "detection topic", (DETECTIONS, *_EITHER))
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,9 @@ def choose_topics(
     near = images[0] if images else ""
     types = _without_other_cameras(types, near, {"/" + name.lstrip("/") for name in (label, detection) if name})
     is_label = {t: bool(_LABEL_NAME.search(t)) for t in types}
-    free = {t: kind for t, kind in types.items() if kind != VISION_BOXES or (is_label[t] and t != detection)}
+    free = {t: kind for t, kind in types.items() if kind not in _EITHER or (is_label[t] and t != detection)}
     labels = _one(where, types, _LABEL, label, free, near)
-    free = {t: kind for t, kind in types.items() if t != labels and (kind != VISION_BOXES or not is_label[t])}
+    free = {t: kind for t, kind in types.items() if t != labels and (kind not in _EITHER or not is_label[t])}
     detections = _one(where, types, _DETECTION, detection, free, near)
     if not (images or labels or detections or FRAME_INFO in types.values()):
         held = ", ".join(f"{t} ({kind})" for t, kind in sorted(types.items())) or "no topic at all"
@@ -136,7 +140,8 @@ def _images(
 
 def _without_other_cameras(types: Mapping[str, str], near: str, named: set[str]) -> Mapping[str, str]:
     """The topics without those that belong to another camera than the chosen one: its boxes are of other images."""
-    others = [t for t, kind in types.items() if kind in _IMAGE.types and _camera(t) != _camera(near)]
+    others = [t for t, kind in types.items()
+              if kind in _IMAGE.types and _camera(t) != _camera(near) and not _DRAWN_UPON.search(t)]  # fmt: skip
 
     def is_foreign(topic: str) -> bool:
         return any(_kinship(topic, other) > _kinship(topic, near) for other in others)

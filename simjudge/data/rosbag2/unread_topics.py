@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable
 
 from simjudge.data.rosbag2.interfaces import (
+    ART_OBJECTS,
     BOXES_3D,
     DETECTED_BOXES_3D,
     DETECTIONS,
     LABELS,
     VISION_BOXES,
     VISION_BOXES_3D,
+    YOLO_BOXES,
 )
 
-_READ = {LABELS, DETECTIONS, VISION_BOXES, BOXES_3D, DETECTED_BOXES_3D, VISION_BOXES_3D}
+_READ = {LABELS, DETECTIONS, VISION_BOXES, *YOLO_BOXES, BOXES_3D, DETECTED_BOXES_3D, VISION_BOXES_3D}
 _OF_SIMULATORS = re.compile(r"^derived_object_msgs/msg/ObjectArray$|/CameraRecognitionObjects?$")
 """Ground truth that `--simulator` reads."""
 _VIDEO = re.compile(r"CompressedVideo$|FFMPEGPacket$|(?i:h26[45]|theora)\w*/msg/Packet$")
@@ -42,6 +44,11 @@ def _what(kind: str) -> str:
         return "is video, which simjudge does not read; republish it as sensor_msgs/msg/CompressedImage"
     if _FOXGLOVE_IMAGE.search(kind):
         return "holds images of Foxglove's own type, which simjudge does not read; record sensor_msgs/msg/Image"
+    if kind == ART_OBJECTS:
+        return (
+            f"holds positions of objects without sizes, which are neither boxes in pictures ({VISION_BOXES}) nor in"
+            f" space ({VISION_BOXES_3D}): simjudge does not read them; run the detector again with simjudge detect"
+        )
     if kind not in _READ and _BOXES.search(kind) and not _OF_SIMULATORS.search(kind):
         return f"may hold labels or detections, which simjudge does not read; publish them as {VISION_BOXES}"
     return ""

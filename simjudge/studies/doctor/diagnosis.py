@@ -16,6 +16,7 @@ from simjudge.studies.doctor.findings import (
     Finding,
     quoted,
 )
+from simjudge.studies.doctor.fitting_detector import ANY_DETECTOR
 from simjudge.studies.doctor.questions import QUESTIONS, Answer
 
 _ORDER = {FAIL: 0, MISSING: 1, PASS: 2, NOT_CHECKED: 3}
@@ -33,6 +34,8 @@ class Diagnosis(SummaryRepr):
         notes: what a person should know although nothing is wrong.
         losses: what could not be read.
         topics: of a running graph, a row each for programs: topic, type, publishers, subscriptions, messages.
+        detector: for the lines that run one.
+        task: the option that a comparison takes, with a space behind it; empty for none.
     """
 
     path: Path
@@ -42,6 +45,8 @@ class Diagnosis(SummaryRepr):
     notes: Sequence[str] = ()
     losses: Losses = field(default_factory=Losses)
     topics: Sequence[dict[str, Any]] = ()
+    detector: str = ANY_DETECTOR
+    task: str = ""
 
     @property
     def topic_table(self) -> SummaryTable:
@@ -118,7 +123,9 @@ class Diagnosis(SummaryRepr):
             answer: to the question.
         """
         poses = next((f" --poses {each.about}" for each in self.findings if each.check == POSES and each.about), "")
-        return answer.question.command.format(path=quoted(self.path), poses=poses)
+        return answer.question.command.format(
+            path=quoted(self.path), poses=poses, model=self.detector, task=self.task
+        )
 
     def content(self) -> dict[str, Any]:
         """The same for programs."""

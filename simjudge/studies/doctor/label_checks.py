@@ -26,6 +26,7 @@ from simjudge.studies.doctor.findings import (
     Finding,
     quoted,
 )
+from simjudge.studies.doctor.fitting_detector import fitting_detector, has_only_label_pictures
 from simjudge.studies.doctor.kitti_rows import kitti_rows_note
 
 _SCANS = 20
@@ -53,7 +54,7 @@ def check_labels(
     if tolerance_s is not None:
         join = f"simjudge convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
     found = [_labels(path, frames), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
-    again = f"simjudge detect {shell} --model cones_red_green --out detected.mcap"
+    again = _detect(frames, shell)
     return [*found, _fit(PREDICTIONS_FIT, "detection", frames, again)]
 
 
@@ -104,12 +105,18 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
 
 def _predictions(frames: FrameSet, shell: str) -> Finding:
     if not frames.predicted.any() and frames.predicted_semantic is None:
-        mend = f"simjudge detect {shell} --model cones_red_green --out detected.mcap"
-        return Finding.missing(PREDICTIONS, "no detector has run: compare --model runs one too", mend)
+        note = "no detector has run: compare --model runs one too"
+        return Finding.missing(PREDICTIONS, note, _detect(frames, shell))
     count = 0 if frames.predictions is None else len(frames.predictions)
     name = "" if frames.detector is None else str(getattr(frames.detector, "name", "") or "")
     figure = f"{int(frames.predicted.sum())} of {len(frames)} pictures, {count} detections"
     return Finding.measured(PREDICTIONS, name, figure, "at least one picture", good=True)
+
+
+def _detect(frames: FrameSet, shell: str) -> str:
+    """The line that runs a detector; only a folder holds predicted label pictures."""
+    out = "detected --to yolo" if has_only_label_pictures(frames) else "detected.mcap"
+    return f"simjudge detect {shell} --model {fitting_detector(frames)} --out {out}"
 
 
 def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: str) -> list[Finding]:

@@ -112,7 +112,8 @@ def _diagnose(path: Path, topics: list[GraphTopic], survey: RecordingSurvey, ima
     findings = [*check_graph(topics, survey, looked_at_camera(survey, image_topic)), *found.findings]
     named = [_renamed(each, str(path)) for each in findings]
     notes = [each.replace(f"{path}: ", "").replace(str(path), RECORDED) for each in found.notes]
-    return Diagnosis(Path(RECORDED), "", named, answer_questions(named), notes, found.losses)
+    return Diagnosis(Path(RECORDED), "", named, answer_questions(named), notes, found.losses,
+                     detector=found.detector)  # fmt: skip
 
 
 def _renamed(finding: Finding, path: str) -> Finding:

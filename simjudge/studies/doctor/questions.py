@@ -55,7 +55,7 @@ class Question:
         needs: checks without which it cannot be answered.
         wants: checks without which it is answered less well, each with what is lost then.
         holds: checks whose subject must be there, good or not.
-        command: that answers it.
+        command: that answers it, with {path}, {task}, {model} and {poses} to be filled in.
     """
 
     name: str
@@ -99,7 +99,7 @@ QUESTIONS = (
             PREDICTIONS_FIT: "predictions that found no picture",
             STAMPS: "blocks of neighbouring frames cannot be told", RISING: "frames out of order",
         },
-        "simjudge compare {path} SIMULATED --model cones_red_green --out result",
+        "simjudge compare {path} SIMULATED {task}--model {model} --out result",
     ),
     Question(
         "replay", "replay the poses in simulation", (RECORDING, POSES, STAMPS, RISING, ONE_CLOCK),
@@ -136,7 +136,7 @@ QUESTIONS = (
     Question(
         "live", "watch live", (RECORDING, IMAGES, ENCODING),
         {LABELS: "a detector alone, no gap to a reference", **_TIMES, FRAME_IDS: "no place in RViz"},
-        "simjudge run detect bag:={path} model:=cones_red_green watch:=true",
+        "simjudge run detect bag:={path} model:={model} watch:=true",
     ),
     Question(
         "drive", "drive in closed loop", (RECORDING, IMAGES, ENCODING, CALIBRATION, MOTION, ONE_CLOCK, STAMPS),

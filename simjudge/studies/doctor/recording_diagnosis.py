@@ -30,6 +30,7 @@ from simjudge.studies.doctor.findings import (
     RECORDING,
     Finding,
 )
+from simjudge.studies.doctor.fitting_detector import fitting_detector
 from simjudge.studies.doctor.frame_checks import check_frames
 from simjudge.studies.doctor.label_checks import check_clouds, check_labels
 from simjudge.studies.doctor.questions import answer_questions
@@ -81,7 +82,8 @@ def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = Fals
     span = recording.span()
     seconds = 0.0 if span is None else (span[1] - span[0]) / 1e9
     kind = f"recording, {seconds:.1f} s, {len(survey.topics)} topics"
-    return Diagnosis(path, kind, findings, answer_questions(findings), notes, survey.losses)
+    return Diagnosis(path, kind, findings, answer_questions(findings), notes, survey.losses,
+                     detector=fitting_detector(frames))  # fmt: skip
 
 
 def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicSurvey | None:

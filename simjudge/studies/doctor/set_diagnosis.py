@@ -28,6 +28,7 @@ from simjudge.studies.doctor.findings import (
     Finding,
     quoted,
 )
+from simjudge.studies.doctor.fitting_detector import fitting_detector, has_only_label_pictures
 from simjudge.studies.doctor.label_checks import check_clouds, check_labels
 from simjudge.studies.doctor.questions import answer_questions
 
@@ -72,7 +73,9 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
     about = f"{kind}, {', '.join(held)}" if held else kind
     # Why pictures cannot be read stands with the checks that need them.
     notes = troubles[1:] if frames is None else troubles
-    return Diagnosis(path, about, findings, answer_questions(findings), notes, losses)
+    task = "--task semantic " if has_only_label_pictures(frames) else ""
+    return Diagnosis(path, about, findings, answer_questions(findings), notes, losses,
+                     detector=fitting_detector(frames), task=task)  # fmt: skip
 
 
 def _raw(path: Path) -> list[Path]:

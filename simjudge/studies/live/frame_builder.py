@@ -63,14 +63,15 @@ class LiveFrameBuilder:
                 "detection messages for another picture size", f"{self._topics[1]} at {format_seconds(stamp)}, {made}"
             )
             return None
-        expected = names if any(one.names_are_all for one in columns) else {}
+        are_all = any(one.names_are_all for one in columns)
+        expected = [one.expected_names(names, are_all=are_all) for one in columns]
         sizes = np.array([size], np.int64)
         frame_name = next(filter(None, (one.messages[0].frame_name for one in columns)), stamp_to_name(stamp))
         return FrameSet.build(
             LIVE,
             sizes,
-            build_objects(_rows(columns[0], scored=False), sizes, expected, losses),
-            build_predictions(_rows(columns[1], scored=True), sizes, expected, losses),
+            build_objects(_rows(columns[0], scored=False), sizes, expected[0], losses),
+            build_predictions(_rows(columns[1], scored=True), sizes, expected[1], losses),
             frame_name=[frame_name],
             stamp=[stamp],
             class_names=dict(sorted(names.items())),

@@ -29,9 +29,11 @@ from simjudge.studies.live.frame_builder import LIVE, LiveFrameBuilder
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import JudgedFrame, LiveJudge, LiveMemory
+from simjudge.studies.live.live_classes import LiveClasses
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.studies.live.tally import FrameKey, LiveTally, losses_from_json, losses_to_json
 from simjudge.studies.pair import PairResult, compare_pair
+from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives
 
 IGNORE = "ignore_repeats"
@@ -90,6 +92,7 @@ class LiveSession:
         described: the reference's entry of "inputs" in result.json.
         resumed: frames that a journal brought back.
         trouble: why the journal is no longer written, None while it is (or where there is none).
+        refused: why frames were refused for their classes, None where none was since the last that was judged.
     """
 
     def __init__(self, options: LiveOptions, reference: InputSet, builder: LiveFrameBuilder, log: Log) -> None:
@@ -115,6 +118,8 @@ class LiveSession:
         self.resumed = 0
         self._numbers_told = False
         self.trouble: str | None = None
+        self.refused: str | None = None
+        self._classes = self._new_classes()
         self._key = self._journal_key()
         self._journal = Journal(options.journal, self._key, resume=options.resume) if options.journal else None
         if self._journal is not None:
@@ -163,6 +168,7 @@ class LiveSession:
         """
         count = self.judge.frame_count
         self.judge, self.tally = self._new_judge(), LiveTally()
+        self._classes = self._new_classes()
         if self._journal is not None and self.trouble is None:
             self._journal.restart(self._key)
         return count
@@ -291,6 +297,11 @@ class LiveSession:
             memory=self.options.memory,
         )
 
+    def _new_classes(self) -> LiveClasses:
+        settings = self.options.settings
+        of_set = settings.a_rename if self.options.live_is_a else settings.b_rename
+        return LiveClasses(dict(settings.rename or ()), dict(of_set or ()))
+
     def _within_limit(self, frame: FrameSet | None, losses: Losses) -> FrameSet | None:
         """The frame, None where it holds more boxes than a frame may."""
         limit = self.options.memory.frame_limit
@@ -304,7 +315,20 @@ class LiveSession:
 
     def _judge(self, key: FrameKey, frame: FrameSet, losses: Losses) -> JudgedFrame | None:
         share = self.judge.share
-        if not self._numbers_told and (note := describe_numbers(self._reference.frames, frame)):
+        try:
+            frame = self._classes.apply(frame)
+        except SimjudgeError as error:
+            if self.refused is None:
+                self._log(f"warning: {error}")
+            self.refused = str(error)
+            losses.add("frames whose detections are called otherwise than the labels (set rename)",
+                       f"{format_seconds(int(frame.stamp[0]))}: {error}")  # fmt: skip
+            self.tally.add_lost_frame(key, losses)
+            return None
+        self.refused = None
+        sides = (self._reference.frames, frame)
+        sides = sides[::-1] if self.options.live_is_a else sides
+        if not self._numbers_told and (note := describe_numbers(*sides, option="{}_rename:=")):
             self._numbers_told = True
             self._log(note)
         try:
@@ -372,10 +396,14 @@ def load_reference(
     Raises:
         SimjudgeError: it cannot be read.
     """
-    side = read_input(path, predictions, allow_outside=options.settings.allow_outside)
     settings = options.settings
+    side = read_input(path, predictions, allow_outside=settings.allow_outside, rename=settings.rename)
+    if options.live_is_a:
+        side = side.with_classes_renamed(settings.b_rename, "b_rename")
+    else:
+        side = side.with_classes_renamed(settings.a_rename, "a_rename")
     if settings.model is None:
-        return side
+        return replace(side, frames=match_predicted_classes(side.frames, dict(settings.rename or ())))
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)

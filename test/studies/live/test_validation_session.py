@@ -18,6 +18,7 @@ from random_frames import made
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.progress import no_log, no_progress
 from simjudge.data.sets import write_set
 from simjudge.results.result_fields import read_result
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
@@ -27,7 +28,7 @@ from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
 from simjudge.studies.live.judge import LiveMemory
-from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, LiveSession, Resampling
+from simjudge.studies.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
 from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.studies.pair import compare_pair
 
@@ -123,6 +124,60 @@ def test_resumed_after_any_frame_and_any_cut_it_ends_the_same(tmp_path_factory, 
     assert second.losses().lines() == ["1 ground truth messages without detections: 0.000 s"]
     second.close(finished=True)
     assert not journal.exists()
+
+
+def numbered(index):
+    """The frame with detections of vision_msgs that are called by number."""
+    labels, found = messages(LIVE, index)
+    number = {name: str(k + 50) for k, name in LIVE.class_names.items()}
+
+    def vision(item):
+        box = item.box
+        at = SimpleNamespace(x=(box.x0 + box.x1) / 2, y=(box.y0 + box.y1) / 2)
+        bounds = SimpleNamespace(center=SimpleNamespace(position=at, theta=0.0), size_x=box.x1 - box.x0,
+                                 size_y=box.y1 - box.y0)  # fmt: skip
+        guess = SimpleNamespace(class_id=number[item.class_name], score=item.score)
+        return SimpleNamespace(bbox=bounds, results=[SimpleNamespace(hypothesis=guess)])
+
+    array = SimpleNamespace(detections=[*map(vision, found.detections)])
+    return MatchedMessages(int(LIVE.stamp[index]), 0, labels, array)
+
+
+def test_detections_by_number_are_refused_and_counted_until_they_are_renamed(side, tmp_path):
+    said, journal = [], tmp_path / "x.journal"
+    live = session(side, said, journal=journal)
+    assert [live.add(numbered(index)) for index in range(6)] == [None] * 6
+    warnings = [line for line in said if line.startswith("warning: live: its predictions are of class 5")]
+    assert len(warnings) == 1
+    assert "say it with rename:=5" in warnings[0]
+    assert live.refused == warnings[0].removeprefix("warning: ")
+    (lost,) = live.losses().lines()
+    assert lost.startswith("6 frames whose detections are called otherwise than the labels (set rename)")
+    with pytest.raises(SimjudgeError, match="no live frame has come in"):
+        live.compared()
+    live.close(finished=False)
+    # What came before is judged with the new names after a restart.
+    rename = {str(k + 50): name for k, name in LIVE.class_names.items()}
+    options = LiveOptions(replace(SETTINGS, rename=rename), journal=journal)
+    again = LiveSession(options, side, LiveFrameBuilder(("labels", "boxes")), said.append)
+    assert (again.refused, again.judge.frame_count) == (None, 6)
+    compared, known = again.compared().result.numbers.overall, batch(side, LIVE).overall
+    assert (compared.n_a, compared.n_b, compared.compared) == (known.n_a, known.n_b, known.compared)
+    assert compared.mean_w1 == pytest.approx(known.mean_w1, abs=1e-9)
+    again.close(finished=True)
+
+
+def test_a_reference_whose_predictions_are_called_by_number_is_refused(tmp_path):
+    frames = made(1)
+    moved = replace(frames.predictions, class_id=frames.predictions.class_id + 50)
+    write_set(replace(frames, predictions=moved), tmp_path / "real.json")
+    options = LiveOptions(SETTINGS)
+    with pytest.raises(SimjudgeError, match=r"its predictions are of class 5.* --rename 5"):
+        load_reference(tmp_path / "real.json", None, options, no_log, no_progress)
+    rename = {str(k + 50): name for k, name in frames.class_names.items()}
+    options = LiveOptions(replace(SETTINGS, rename=rename))
+    loaded = load_reference(tmp_path / "real.json", None, options, no_log, no_progress)
+    assert loaded.frames.predictions.class_id.tolist() == frames.predictions.class_id.tolist()
 
 
 def test_a_journal_of_other_parameters_is_refused(side, tmp_path):

@@ -13,6 +13,7 @@ from simjudge.graph import method_arguments as method
 from simjudge.graph.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
+from simjudge.graph.recorder import RECORDER_ARGUMENTS, recorder
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
 
@@ -47,6 +48,7 @@ ARGUMENTS = (
              " input, sensors."),
     Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
              ("raw", "compressed", "both")),
+    *RECORDER_ARGUMENTS,
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
     Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
@@ -87,7 +89,7 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
         *((_detector(values),) if by_cones and not ideal else ()),
         *((_driver(values),) if values["driver"] != OTHER else ()),
         *((_judge(values),) if judged else ()),
-        *((_recorder(values, cameras),) if values["out"] else ()),
+        *((recorder(values, _recorded(values, cameras)),) if values["out"] else ()),
     )
     timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
     first = cameras[0]
@@ -226,11 +228,6 @@ def _judge(values: Values) -> Process:
     if values["result"]:
         parameters["out"] = values["result"]
     return method.live_judge(values, parameters)
-
-
-def _recorder(values: Values, cameras: tuple[str, ...]) -> Process:
-    parameters: dict[str, Value] = {"out": values["out"], "topics": _recorded(values, cameras)}
-    return Process("record_node", "record_node", parameters=parameters)
 
 
 def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:

@@ -247,17 +247,19 @@ class LiveComparison:
         """
         self._drop_certainty()
         session, node = self._session, self._node
+        seen = 0 if session is None else session.judge.seen
+        node.unfinished = not seen
+        if not seen:
+            node.get_logger().warning("ended before the first live frame: nothing was judged, and there is no result")
         if session is None:
             return
-        finished = False
+        finished = not seen
         try:
             if session.has_objects:
                 finished = self._write_result(session)
-            else:
-                node.get_logger().warning(
-                    f"{session.judge.seen} live frames with nothing labelled in them: there is no result"
-                )
-                finished = session.judge.seen == 0
+            elif seen:
+                where = f"the reference is {session.described['name']}"
+                node.losses.add("live frames with nothing labelled in them; there is no result", where, seen)
         finally:
             node.losses.extend(session.losses())
             session.close(finished=finished)

@@ -73,7 +73,8 @@ def test_versions_in_the_changelog_are_such_as_ros_finds():
     """REP 132: a version and its date. catkin_pkg itself, where it is installed, finds them all."""
     titles = re.findall(r"^(.*)\n-+$", (ROOT / "CHANGELOG.rst").read_text("utf-8"), re.MULTILINE)
     assert titles.count("Forthcoming") <= 1
-    versions = [re.fullmatch(r"(\d+\.\d+\.\d+) \(\d{4}-\d{2}-\d{2}\)", title) for title in titles if title != "Forthcoming"]
+    form = re.compile(r"(\d+\.\d+\.\d+) \(\d{4}-\d{2}-\d{2}\)")
+    versions = [form.fullmatch(title) for title in titles if title != "Forthcoming"]
     assert versions
     assert all(versions)
     changelog = pytest.importorskip("catkin_pkg.changelog", reason="catkin_pkg is not installed")

@@ -28,6 +28,8 @@ def recorder(values: Values, topics: list[str]) -> Process:
     """
     parameters: dict[str, Value] = {"out": values["out"], "topics": topics, **given_parameters(_ROWS, values)}
     compression = cast("CompressionName", values["compression"])
+    if compression == "none":
+        del parameters["compression"]
     RecordingForm(max_bytes=1 if "max_size" in parameters else None, compression=compression).check(Path(values["out"]))
     # A file is compressed when it is complete, the last one at the end of the run.
     patience = DRAIN if compression == "file" else Process.patience

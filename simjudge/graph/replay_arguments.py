@@ -17,7 +17,7 @@ _AUTO_EVERY = ("auto", *YES_NO)
 REPLAY_ROWS = chosen(
     ReplaySettings,
     ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "time_offset", "max_gap",
-     "seed", "engine"),
+     "seed", "engine", "frame_prefix"),
 )  # fmt: skip
 """Settings of replay_node that are launch arguments too."""
 ARGUMENTS = (

@@ -36,7 +36,7 @@ _PATIENCE = 120.0
 WORLD_ROWS = chosen(
     SimSettings,
     ("scene", "camera", "vehicle", "engine", "driver", "laps", "sensors", "seed", "camera_rate", "lock_step", "speed",
-     "patience", "limit", "input_type"),
+     "patience", "limit", "input_type", "frame_prefix"),
 )  # fmt: skip
 """Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
@@ -223,8 +223,8 @@ def _judge(values: Values) -> Process:
     if parse_bool("detect_reference", values["detect_reference"]):
         parameters["model"] = values["detector"]
     camera = _cameras(values["camera"])[0]
-    if camera != CAMERA:
-        parameters["frame_id"] = optical_frame(camera)
+    if camera != CAMERA or values["frame_prefix"]:
+        parameters["frame_id"] = values["frame_prefix"] + optical_frame(camera)
     if values["result"]:
         parameters["out"] = values["result"]
     return method.live_judge(values, parameters)

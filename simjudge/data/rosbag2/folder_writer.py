@@ -43,7 +43,10 @@ class _NamedSqlite3Writer(Sqlite3Writer):
             self.cursor = self.conn.cursor()
 
 
-_STORAGES: dict[StoragePlugin, Callable[[Path, CompressionMode, str], Any]] = {StoragePlugin.SQLITE3: _NamedSqlite3Writer, StoragePlugin.MCAP: CheckedMcapWriter}
+_STORAGES: dict[StoragePlugin, Callable[[Path, CompressionMode, str], Any]] = {
+    StoragePlugin.SQLITE3: _NamedSqlite3Writer,
+    StoragePlugin.MCAP: CheckedMcapWriter,
+}
 
 
 class FolderWriter(Writer):

@@ -13,7 +13,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import open_recording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import RecordingForm
+from simjudge.data.rosbag2.recording_form import COMPRESSIONS, RecordingForm
 from simjudge.data.rosbag2.recovery import recover
 
 STRING = "std_msgs/msg/String"
@@ -66,7 +66,7 @@ def our_texts(path, *, whole=True):
 
 FORMS = [
     pytest.param(RecordingForm(storage, size, compression), id=f"{storage}-{size}-{compression}")
-    for storage in ("mcap", "sqlite3") for size in (None, 60_000) for compression in ("none", "file", "message", "chunk")
+    for storage in ("mcap", "sqlite3") for size in (None, 60_000) for compression in COMPRESSIONS
     if (storage, compression) != ("sqlite3", "chunk")
 ]  # fmt: skip
 

@@ -87,6 +87,11 @@ class LiveComparison:
         return None if self._session is None else str(self._session.described["name"])
 
     @property
+    def has_judged(self) -> bool:
+        """Whether a live frame has come, now or before a restart."""
+        return self._session is not None and self._session.judge.seen > 0
+
+    @property
     def journal_trouble(self) -> str | None:
         """Why the journal is no longer written, None while it is."""
         return None if self._session is None else self._session.trouble
@@ -252,17 +257,18 @@ class LiveComparison:
         """
         self._drop_certainty()
         session, node = self._session, self._node
+        seen = 0 if session is None else session.judge.seen
+        if not seen:
+            node.get_logger().warning("ended before the first live frame: nothing was judged, and there is no result")
         if session is None:
             return
-        finished = False
+        finished = not seen
         try:
             if session.has_objects:
                 finished = self._write_result(session)
-            else:
-                node.get_logger().warning(
-                    f"{session.judge.seen} live frames with nothing labelled in them: there is no result"
-                )
-                finished = session.judge.seen == 0
+            elif seen:
+                where = f"the reference is {session.described['name']}"
+                node.losses.add("live frames with nothing labelled in them; there is no result", where, seen)
         finally:
             node.losses.extend(session.losses())
             session.close(finished=finished)

@@ -14,6 +14,7 @@ from rclpy.clock_type import ClockType
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
+from simjudge.data.rosbag2.recording_form import MEGABYTE, RecordingForm
 from simjudge.data.rosbag2.unfinished import describe_unfinished
 from simjudge.graph.node_interfaces import NODES
 from simjudge.graph.node_settings import RecordSettings
@@ -58,7 +59,7 @@ class RecordNode(SimjudgeNode):
         out = output_path(Path(self.settings["out"]))
         for line in describe_unfinished(out.parent):
             self.get_logger().info(line)
-        self._recording: LiveRecording | None = open_recording(out, self.settings["storage"])
+        self._recording: LiveRecording | None = open_recording(out, self._form())
         self.diagnostics.add_task("recording", self._report)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_SCAN_PERIOD, self._look, clock=steady)
@@ -75,6 +76,11 @@ class RecordNode(SimjudgeNode):
             self.get_logger().info(f"recorded {total}: {recording.path}")
             for name in sorted(self._named - counts.keys()):
                 self.get_logger().warning(f"{name} was never published")
+
+    def _form(self) -> RecordingForm:
+        size = self.settings["max_size"]
+        max_bytes = None if size is None else size * MEGABYTE
+        return RecordingForm(self.settings["storage"], max_bytes, self.settings["compression"])
 
     def counts(self) -> Mapping[str, int]:
         """Messages that were written, and that publishers sent and that did not come."""

@@ -92,9 +92,8 @@ class ReplayNode(SimjudgeNode):
         # Nothing of a recording may be lost on the way; a live image may.
         reliability = "reliable" if self._every else "auto"
         mounted = MountedCamera(CAMERA, self._camera)
-        self._out = SimulatedCamera(
-            self, mounted, scene.class_names, frame_id=given["frame_id"], reliability=reliability
-        )
+        frame_id = given["frame_prefix"] + given["frame_id"]
+        self._out = SimulatedCamera(self, mounted, scene.class_names, frame_id=frame_id, reliability=reliability)
         self._poses = PoseInput(self, self._limits, self._lose)
         self._input = self._listen()
         self.get_logger().info(f"camera {self._camera.name} {seated}, in {scene.name}; {self._engine.variant}")

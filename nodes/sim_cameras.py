@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from simjudge.capture.capture import Capture, CapturedFrame
 from simjudge.capture.label_rules import Labelling
 from simjudge.capture.lock_step import FrameEvent
+from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.engines.contract import Engine
 from simjudge.sensors.camera.rig import MountedCamera
 
@@ -24,8 +25,9 @@ class SimCameras:
     """
 
     def __init__(
-        self, node: SimjudgeNode, engine: Engine, cameras: Sequence[MountedCamera], seed: int, reliability: str
-    ) -> None:
+        self, node: SimjudgeNode, engine: Engine, cameras: Sequence[MountedCamera], seed: int, reliability: str,
+        frame_prefix: str = "",
+    ) -> None:  # fmt: skip
         """Create the publishers.
 
         Args:
@@ -34,6 +36,7 @@ class SimCameras:
             cameras: the car's, the one that drives first.
             seed: of their noise.
             reliability: of images and camera_info: "auto", "best_effort" or "reliable".
+            frame_prefix: before the names of the optical frames.
 
         Raises:
             UsageError: no camera_info can be made of a lens.
@@ -43,7 +46,12 @@ class SimCameras:
         self._captures = {
             each.name: Capture(engine, each.camera, Labelling(), each.noise_seed(seed)) for each in cameras
         }
-        self._topics = {each.name: SimulatedCamera(node, each, names, reliability=reliability) for each in cameras}
+        self._topics = {
+            each.name: SimulatedCamera(
+                node, each, names, frame_id=frame_prefix + optical_frame(each.name), reliability=reliability
+            )
+            for each in cameras
+        }
         self._following = {each.name for each in cameras if each.follow is not None}
         self.driving = self._topics[cameras[0].name]
 

@@ -90,13 +90,13 @@ class SimNode(ManagedNode):
         self._open = True
         riding, seed = str(options.sensors or ""), self.settings["seed"]
         mounts, names = fixed_mounts(setup.vehicle.mounts, setup.cameras), [each.name for each in setup.cameras]
-        odom = self.settings["odom_frame"]
-        self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frame=odom)
-        frames = Frames(odom=odom, map=self.settings["map_frame"])
+        given = self.settings
+        frames = Frames(odom=given["odom_frame"], map=given["map_frame"], prefix=given["frame_prefix"])
+        self._sensors = SimSensors(self, self._engine, riding, seed, mounts, frames)
         self._car = SimulatedCar(self, self._sensors.mounts, names, frames, setup.vehicle)
         wanted = self.settings["reliability"]
         reliability = "reliable" if wanted == "auto" and self._lock_step else wanted
-        self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability)
+        self._cameras = SimCameras(self, self._engine, setup.cameras, seed, reliability, frames.prefix)
         ideal = self.settings["ground_truth_detections"]
         self._detections = camera_publisher(self, names[0], "detections") if ideal else None
         self._factor = declared_publisher(self, "sim/real_time_factor")

@@ -22,6 +22,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.graph.node_interfaces import sensor_endpoint
 from simjudge.sensors.sensor_file import read_sensors
 from simjudge.sensors.sensor_topics import published_topics
+from simjudge.vehicle.vehicle_messages import Frames
 
 from .endpoints import create_publisher
 from .runtime import SimjudgeNode, message_class
@@ -37,7 +38,7 @@ class SimSensors:
 
     def __init__(
         self, node: SimjudgeNode, engine: Engine, given: str, seed: int = 0, mounts: Mapping[str, Pose] | None = None,
-        *, frame: str = "odom",
+        frames: Frames | None = None,
     ) -> None:  # fmt: skip
         """Make the sensors and their publishers.
 
@@ -47,12 +48,13 @@ class SimSensors:
             given: a file of sensors, or the name of one that comes with simjudge; "": none.
             seed: of their noise.
             mounts: those of the car.
-            frame: that the places of the world are published in.
+            frames: names of the coordinate frames.
 
         Raises:
             UsageError: there is no such file.
             SimjudgeError: the file is wrong.
         """
+        names = frames or Frames()
         specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
         for spec in specs:
             if spec.name in fixed:
@@ -61,8 +63,8 @@ class SimSensors:
         self.mounts: Mapping[str, Pose] = fixed
         self._node, self._engine, self._seed = node, engine, seed
         self._specs = tuple(specs)
-        self._views = SensorViews(node, specs, engine.scene.class_names, frame)
-        self._messages = SensorMessages(message_class, specs, engine.scene.class_names)
+        self._views = SensorViews(node, specs, engine.scene.class_names, names.prefix + names.odom)
+        self._messages = SensorMessages(message_class, specs, engine.scene.class_names, names.prefix)
         self._publishers: dict[str, Publisher[Any]] = {}
         # Who subscribes is found before time begins.
         for topic, kind in published_topics(specs).items():

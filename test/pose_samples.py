@@ -8,6 +8,7 @@ import numpy as np
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
+from simjudge.data.rosbag2.recording_form import RecordingForm
 from simjudge.geometry.poses import Pose
 
 TYPES = standard_types()
@@ -79,7 +80,7 @@ def transforms(*rows: tuple[int, str, str, Pose]) -> Any:
 
 def write_messages(path: Any, rows: list[tuple[str, int, Any]], storage: Any = "mcap") -> Any:
     """Write (topic, recording time, message) rows as a rosbag2 folder."""
-    recording = LiveRecording(path, storage)
+    recording = LiveRecording(path, RecordingForm(storage))
     known = set()
     for topic, time, message in rows:
         kind = message.__msgtype__

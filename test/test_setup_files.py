@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from defusedxml.ElementTree import parse
@@ -50,6 +51,35 @@ def test_the_version_is_the_same_everywhere():
         "msgs/package.xml": package_xml(ROOT / "msgs/package.xml").findtext("version"),
     }
     assert len(set(versions.values())) == 1, versions
+
+
+def test_who_keeps_the_package_is_said_in_one_place():
+    (keeper,) = PROJECT["maintainers"]
+    for path in ("package.xml", "msgs/package.xml", "msgs/wheel/tf2_msgs/package.xml"):
+        maintainer = package_xml(ROOT / path).find("maintainer")
+        assert (maintainer.text, maintainer.get("email")) == (keeper["name"], keeper["email"]), path
+
+
+def test_the_changelog_for_ros_says_what_ours_says():
+    """Run scripts/changelog_rst.py after each change of CHANGELOG.md."""
+    source, made = ROOT / "CHANGELOG.md", ROOT / "CHANGELOG.rst"
+    text = made.read_text("utf-8")
+    assert text == run_path(str(ROOT / "scripts/changelog_rst.py"))["to_rst"](source.read_text("utf-8"))
+    entries = re.compile(r"^\* .*", re.MULTILINE)
+    assert len(entries.findall(text)) == len(entries.findall(source.read_text("utf-8")))
+
+
+def test_versions_in_the_changelog_are_such_as_ros_finds():
+    """REP 132: a version and its date. catkin_pkg itself, where it is installed, finds them all."""
+    titles = re.findall(r"^(.*)\n-+$", (ROOT / "CHANGELOG.rst").read_text("utf-8"), re.MULTILINE)
+    assert titles.count("Forthcoming") <= 1
+    form = re.compile(r"(\d+\.\d+\.\d+) \(\d{4}-\d{2}-\d{2}\)")
+    versions = [form.fullmatch(title) for title in titles if title != "Forthcoming"]
+    assert versions
+    assert all(versions)
+    changelog = pytest.importorskip("catkin_pkg.changelog", reason="catkin_pkg is not installed")
+    found = changelog.get_changelog_from_path(str(ROOT / "CHANGELOG.rst"), "simjudge")
+    assert [version for version, _, _ in found.foreach_version(reverse=True)] == [each[1] for each in versions]
 
 
 def test_package_xml_names_the_package_its_build_and_its_dependencies():

@@ -53,16 +53,24 @@ class SensorMessages:
     """Makes the messages of a car's sensors."""
 
     def __init__(
-        self, find: Callable[[str], Any], specs: Sequence[SensorSpec], class_names: Mapping[int, str] | None = None
-    ) -> None:
-        """Remember the sensors."""
+        self, find: Callable[[str], Any], specs: Sequence[SensorSpec], class_names: Mapping[int, str] | None = None,
+        frame_prefix: str = "",
+    ) -> None:  # fmt: skip
+        """Remember the sensors.
+
+        Args:
+            find: the class of a message type by its name.
+            specs: the sensors.
+            class_names: of the scene.
+            frame_prefix: before the names of the sensors' frames.
+        """
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)
         self._frame: dict[str, str] = {}
         for spec in specs:
             # Sensors of one topic sit at one place: the frame of the first in the file stands for it.
-            self._frame.setdefault(self._topic[spec.name], f"{spec.name}_link")
+            self._frame.setdefault(self._topic[spec.name], f"{frame_prefix}{spec.name}_link")
 
     def messages(self, events: Sequence[SensorEvent], offset: int = 0) -> Iterator[TopicMessage]:
         """The messages of readings that are handed over at one time.

@@ -50,6 +50,7 @@ from simjudge.graph.played_topics import (
     LABELS,
     PlayedTopics,
 )
+from simjudge.graph.recorder import RECORDER_ARGUMENTS, recorder
 from simjudge.graph.robot_file import Robot, read_robot
 from simjudge.graph.setting_arguments import argument, arguments_of, given_parameters
 from simjudge.graph.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
@@ -99,18 +100,18 @@ def _detect(values: Values) -> tuple[Process, ...]:
     robot = read_robot(values["robot"])
     played = played_topics(values)
     sources, detection = image_processes(values, robot, played)
-    recorder = (_recorder(values, played),) if values["out"] else ()
-    return _finished(values, robot, (*sources, detection, *recorder, *viewer_processes(values)), played)
+    recorders = (_detection_recorder(values, played),) if values["out"] else ()
+    return _finished(values, robot, (*sources, detection, *recorders, *viewer_processes(values)), played)
 
 
-def _recorder(values: Values, played: PlayedTopics | None) -> Process:
+def _detection_recorder(values: Values, played: PlayedTopics | None) -> Process:
     topics = ["camera/detections"]
     topics += [LABELS] if played is None or played.labels else []
     topics += [CAMERA_INFO] if played is None or played.camera_info or values["calibration"] else []
     wanted = values["record"] if played is None else "compressed" if played.compressed else "raw"
     topics += [COMPRESSED] if wanted != "raw" else []
     topics += [IMAGES] if wanted != "compressed" else []
-    return Process("record_node", "record_node", parameters={"out": values["out"], "topics": topics})
+    return recorder(values, topics)
 
 
 def _validate(values: Values) -> tuple[Process, ...]:
@@ -161,8 +162,7 @@ def _replay(values: Values) -> tuple[Process, ...]:
     node = Process("replay_node", "replay_node", parameters=parameters, remappings=pairs, patience=patience)
     images = {"raw": [IMAGES], "compressed": [COMPRESSED], "both": [IMAGES, COMPRESSED]}[values["record"]]
     recorded = [*images, LABELS, CAMERA_INFO] if values["out"] else []
-    recorder = (Process("record_node", "record_node", parameters={"out": values["out"], "topics": recorded}),)
-    processes = (node, *(recorder if recorded else ()))
+    processes = (node, *((recorder(values, recorded),) if recorded else ()))
     if played is None:
         return _finished(values, robot, processes)
     awaited = [*(f"replay_node {topic}" for topic in played.taken()), *(f"record_node {topic}" for topic in recorded)]
@@ -272,8 +272,9 @@ DETECT = Graph(
         *_MODEL, _BAG, Argument("out", "", "Recording of images, labels and detections: x.mcap, x.db3, or a folder."),
         Argument("record", "both", "Images of a camera to record, with out: raw, compressed, or both.",
                  ("both", "raw", "compressed")),
-        *_PLAY, _EVERY, Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA,
-        _CALIBRATION, *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
+        *RECORDER_ARGUMENTS, *_PLAY, _EVERY,
+        Argument("detector_min_score", "", "Score below which detections are not published."), _CAMERA, _CALIBRATION,
+        *rviz_arguments("false"), *WATCH, _AUTOSTART, *_COMMON,
     ),
     _detect,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.recording_form import COMPRESSIONS
 from simjudge.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.driving.manual import JoystickMap
@@ -293,6 +294,14 @@ class RecordSettings(StageSettings):
     )
     exclude: str | None = setting(None, "Regular expression; topics that match `pattern` and this one are left out.")
     storage: str = setting("mcap", "Storage of a folder.", choices=("mcap", "sqlite3"))
+    max_size: int | None = setting(
+        None, "Largest size of a file, before compression; a folder then holds several. Not given: one file.",
+        unit="MB", low=1, high=10_000_000,
+    )  # fmt: skip
+    compression: str = setting(
+        "none", "What zstd compresses: in a folder, each file once it is complete, or each message; in any mcap, its"
+        " chunks.", choices=COMPRESSIONS,
+    )  # fmt: skip
     depth: int = setting(
         100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
     )

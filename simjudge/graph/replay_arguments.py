@@ -9,6 +9,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
 from simjudge.graph.description import YES_NO, Argument, Value, Values, parse_bool
 from simjudge.graph.node_settings import PlaySettings
+from simjudge.graph.recorder import RECORDER_ARGUMENTS
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
@@ -16,7 +17,7 @@ _AUTO_EVERY = ("auto", *YES_NO)
 REPLAY_ROWS = chosen(
     ReplaySettings,
     ("scene", "camera", "parent", "child", "vehicle", "mount", "align", "cones", "cone_kinds", "time_offset", "max_gap",
-     "seed", "engine"),
+     "seed", "engine", "frame_prefix"),
 )  # fmt: skip
 """Settings of replay_node that are launch arguments too."""
 ARGUMENTS = (
@@ -32,6 +33,7 @@ ARGUMENTS = (
     Argument("noise", "false", "Pose noise of 1 degree and 1 cm.", YES_NO),
     Argument("out", "", "Recording of the simulated camera: x.mcap, x.db3, or a folder."),
     Argument("record", "raw", "Images to record, with out: raw, compressed, or both.", ("raw", "compressed", "both")),
+    *RECORDER_ARGUMENTS,
     *arguments_of(chosen(PlaySettings, ("rate",))),
     Argument("every_frame", "auto", "Replay every image in order; auto: with a bag.", _AUTO_EVERY),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from simjudge.graph import method_arguments as method
 from simjudge.graph.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.graph.node_settings import ValidationSettings
 from simjudge.graph.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
+from simjudge.graph.recorder import RECORDER_ARGUMENTS, recorder
 from simjudge.graph.setting_arguments import arguments_of, given_parameters
 from simjudge.graph.simulation_settings import SimSettings
 
@@ -35,7 +36,7 @@ _PATIENCE = 120.0
 WORLD_ROWS = chosen(
     SimSettings,
     ("scene", "camera", "vehicle", "engine", "driver", "laps", "sensors", "seed", "camera_rate", "lock_step", "speed",
-     "patience", "limit", "input_type"),
+     "patience", "limit", "input_type", "frame_prefix"),
 )  # fmt: skip
 """Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
@@ -47,6 +48,7 @@ ARGUMENTS = (
              " input, sensors."),
     Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
              ("raw", "compressed", "both")),
+    *RECORDER_ARGUMENTS,
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
     Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
@@ -87,7 +89,7 @@ def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process
         *((_detector(values),) if by_cones and not ideal else ()),
         *((_driver(values),) if values["driver"] != OTHER else ()),
         *((_judge(values),) if judged else ()),
-        *((_recorder(values, cameras),) if values["out"] else ()),
+        *((recorder(values, _recorded(values, cameras)),) if values["out"] else ()),
     )
     timed = (replace(each, parameters={"use_sim_time": True, **each.parameters}) for each in (*others, *viewers))
     first = cameras[0]
@@ -221,16 +223,11 @@ def _judge(values: Values) -> Process:
     if parse_bool("detect_reference", values["detect_reference"]):
         parameters["model"] = values["detector"]
     camera = _cameras(values["camera"])[0]
-    if camera != CAMERA:
-        parameters["frame_id"] = optical_frame(camera)
+    if camera != CAMERA or values["frame_prefix"]:
+        parameters["frame_id"] = values["frame_prefix"] + optical_frame(camera)
     if values["result"]:
         parameters["out"] = values["result"]
     return method.live_judge(values, parameters)
-
-
-def _recorder(values: Values, cameras: tuple[str, ...]) -> Process:
-    parameters: dict[str, Value] = {"out": values["out"], "topics": _recorded(values, cameras)}
-    return Process("record_node", "record_node", parameters=parameters)
 
 
 def _recorded(values: Values, cameras: tuple[str, ...]) -> list[str]:

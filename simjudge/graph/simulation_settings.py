@@ -74,6 +74,9 @@ class SimSettings(Settings):
         "auto", "Reliability of images and camera_info; auto is reliable in lock_step, else best effort where large"
         " shared memory is set up.", choices=RELIABILITIES,
     )  # fmt: skip
+    frame_prefix: str = setting(
+        "", "Text before the names of all coordinate frames but the map's, such as a/, for several cars on one /tf."
+    )
     odom_frame: str = setting("odom", "Coordinate frame of the odometry; it is the scene's own.")
     map_frame: str = setting(
         MAP_FRAME, "Coordinate frame above it, at the same place for ever; empty where another node publishes it."
@@ -156,5 +159,6 @@ class ReplaySettings(PoseSettings):
         low=0, high=1e6,
     )  # fmt: skip
     frame_id: str = setting(FRAME_ID, "Optical frame of the simulated camera, in all headers.")
+    frame_prefix: str = setting("", "Text before `frame_id`, such as a/.")
     transport: str = transport("Images that trigger a frame")
     reliability: str = reliability("those images")

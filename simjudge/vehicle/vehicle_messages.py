@@ -27,6 +27,7 @@ class Frames(NamedTuple):
         camera: the camera's body's.
         optical: the camera's optical one.
         map: that of the map, in which the odometry's stands still; "" for none.
+        prefix: stands before all names but the map's, which robots share.
     """
 
     odom: str = "odom"
@@ -34,6 +35,7 @@ class Frames(NamedTuple):
     camera: str = camera_link(CAMERA)
     optical: str = FRAME_ID
     map: str = ""
+    prefix: str = ""
 
 
 ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
@@ -76,7 +78,7 @@ class VehicleMessages:
         return self._new(
             ODOMETRY_TYPE,
             header=self.header(stamp, self._frames.odom),
-            child_frame_id=self._frames.base,
+            child_frame_id=self._full(self._frames.base),
             pose=self._new("geometry_msgs/msg/PoseWithCovariance", pose=pose, covariance=covariance),
             twist=self._new("geometry_msgs/msg/TwistWithCovariance", twist=twist, covariance=covariance.copy()),
         )
@@ -158,17 +160,22 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
+            frame_id: of the message's coordinate frame, without the prefix.
         """
         sec, nanosec = divmod(stamp, 1_000_000_000)
         time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
-        return self._new("std_msgs/msg/Header", stamp=time, frame_id=frame_id)
+        return self._new("std_msgs/msg/Header", stamp=time, frame_id=self._full(frame_id))
+
+    def _full(self, frame_id: str) -> str:
+        """The name of a frame with the prefix; of the map, and where there is none, as it is."""
+        return frame_id if frame_id in {"", self._frames.map} else self._frames.prefix + frame_id
 
     def _transforms(self, stamp: int, links: Sequence[tuple[str, str, Pose]]) -> Any:
         made = [
             self._new(
                 "geometry_msgs/msg/TransformStamped",
                 header=self.header(stamp, parent),
-                child_frame_id=child,
+                child_frame_id=self._full(child),
                 transform=self._new(
                     "geometry_msgs/msg/Transform",
                     translation=self._vector(pose.position),

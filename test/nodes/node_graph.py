@@ -12,6 +12,7 @@ import numpy as np
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_form import RecordingForm
 
 ROOT = Path(__file__).parents[2]
 DISCOVERY = 120
@@ -166,7 +167,7 @@ def write_images(path, count, size=(64, 48), period=100_000_000, topic="/camera/
     """A recording of raw images, each with its own number in it, and of one text message an image on /note."""
     types = standard_types()
     new = types.types
-    recording = LiveRecording(path, storage)
+    recording = LiveRecording(path, RecordingForm(storage))
     for name, kind in ((topic, "sensor_msgs/msg/Image"), ("/note", "std_msgs/msg/String")):
         text, _ = types.generate_msgdef(kind, ros_version=2)
         recording.add_topic(name, kind, (text, types.hash_rihs01(kind)), [])

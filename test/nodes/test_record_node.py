@@ -96,6 +96,45 @@ def test_killed_it_leaves_what_was_written_a_second_before(graph, tmp_path):
     assert texts == [f"/note {i}" for i in range(30)]
 
 
+def noise(graph, topic, count, size=40_000):
+    """Publish texts of a size once somebody listens; they hardly shrink."""
+    digits = np.random.default_rng(1).integers(33, 127, (count, size), dtype=np.uint8)
+    texts = [line.tobytes().decode("ascii") for line in digits]
+    publisher = graph.node.create_publisher(String, topic, 100)
+    assert graph.until(lambda: publisher.get_subscription_count() > 0)
+    graph.until(lambda: False, 0.5)
+    for text in texts:
+        publisher.publish(String(data=text))
+        graph.until(lambda: False, 0.01)
+    return texts
+
+
+@pytest.mark.parametrize("compression", ["none", "file", "message", "chunk"])
+def test_a_split_and_compressed_recording_is_whole_after_ctrl_c(graph, tmp_path, compression):
+    out = tmp_path / "out"
+    recorder = graph.start("record_node", out=out, topics=["/note"], max_size=1, compression=compression)
+    texts = noise(graph, "/note", 60)
+    assert graph.stop(recorder) == 0, graph.output(recorder)
+    assert "recorded 60 messages of 1 topics" in graph.output(recorder)
+    info = yaml.safe_load((out / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    ending = ".mcap.zstd" if compression == "file" else ".mcap"
+    assert info["relative_file_paths"] == [f"out_{number}{ending}" for number in range(3)]
+    with AnyReader([out]) as reader:
+        assert [reader.deserialize(raw, link.msgtype).data for link, _, raw in reader.messages()] == texts
+    assert [bytes(m.data)[8:].rstrip(b"\0").decode() for m in Recording(out).messages({"/note"})] == texts
+
+
+def test_killed_a_split_and_compressed_recording_leaves_what_was_written_a_second_before(graph, tmp_path):
+    out = tmp_path / "out"
+    recorder = graph.start("record_node", out=out, topics=["/note"], max_size=1, compression="file")
+    texts = noise(graph, "/note", 60)
+    graph.until(lambda: False, 2.5)
+    recorder.kill()
+    recorder.wait()
+    assert not (out / "metadata.yaml").exists()
+    assert [bytes(m.data)[8:].rstrip(b"\0").decode() for m in Recording(out).messages({"/note"})] == texts
+
+
 def test_a_pattern_takes_what_comes_and_leaves_what_is_excluded(graph, tmp_path):
     out = tmp_path / "out"
     recorder = graph.start("record_node", out=out, pattern="/a/.*", exclude=".*secret")
@@ -127,13 +166,15 @@ def test_a_latched_message_of_long_ago_is_recorded_with_its_qos(graph, tmp_path)
         ({"out": "OUT"}, "nothing to record: name `topics`, or give a `pattern`"),
         ({"out": "OUT", "pattern": "(("}, "'((' is no regular expression"),
         ({"out": "HERE", "pattern": ".*"}, "exists already"),
+        ({"out": "OUT.mcap", "pattern": ".*", "max_size": 1}, "one file cannot be split; name a folder"),
+        ({"out": "OUT", "pattern": ".*", "compression": "gzip"}, "must be one of none, file, message, chunk"),
         ({"out": "OUT", "pattern": ".*", "storage": "paper"}, "must be one of mcap, sqlite3, not 'paper'"),
         ({"out": "/proc/none/out", "pattern": ".*"}, "/proc/none/out: cannot be written to"),
         ({"out": "/proc/none/out.mcap", "pattern": ".*"}, "/proc/none/out.mcap: cannot be written to"),
     ],
 )
 def test_refusals_are_one_line(graph, tmp_path, parameters, said):
-    places = {"OUT": tmp_path / "out", "HERE": tmp_path}
+    places = {"OUT": tmp_path / "out", "OUT.mcap": tmp_path / "out.mcap", "HERE": tmp_path}
     given = {name: places.get(value, value) for name, value in parameters.items()}
     assert said in graph.refusal("record_node", **given)
 

@@ -16,7 +16,7 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from geometry_msgs.msg import Twist  # noqa: E402
 from nav_msgs.msg import Odometry, Path  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
+from sensor_msgs.msg import CameraInfo, Image, JointState, PointCloud2  # noqa: E402
 from simjudge_msgs.msg import DetectionArray, LabelledObjectArray, VehicleInput  # noqa: E402
 from std_msgs.msg import Float64, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -95,6 +95,27 @@ def test_in_lock_step_the_nodes_drive_as_the_library_does(graph, heard, tmp_path
     assert fixed == [("map", "odom"), *sensors, ("base_link", "chassis")]
     check_wheels(heard, [event.state for event in moved])
     assert graph.stop(driver) == 0, graph.output(driver)
+
+
+def test_a_prefix_stands_before_all_frames_but_the_map_that_cars_share(graph, heard, tmp_path):
+    images, paths, points = [], [], []
+    graph.node.create_subscription(Image, "camera/image_raw", images.append, sensor_data_qos(100))
+    graph.node.create_subscription(PointCloud2, "scan/points", points.append, sensor_data_qos(100))
+    graph.node.create_subscription(Path, "gps/fix/path", paths.append, reliable_qos(100))
+    sim = start(
+        graph, tmp_path, frame_prefix="a/", sensors="art1", driver="other", lock_step=False, speed=0.5, limit=1.5
+    )
+    assert graph.until(lambda: points and images and heard.tf and paths, SLOW_LIMIT), graph.output(sim)
+    graph.stop(sim)
+    links = {(t.header.frame_id, t.child_frame_id) for m in (*heard.tf, *heard.fixed) for t in m.transforms}
+    assert ("map", "a/odom") in links
+    assert {name for pair in links for name in pair if not name.startswith("a/")} == {"map"}
+    assert ("a/odom", "a/base_link") in links
+    assert {(m.header.frame_id, m.child_frame_id) for m in heard.odometry} == {("a/odom", "a/base_link")}
+    headed = {m.header.frame_id for m in (*images, *heard.info, *heard.truth, *points, *paths)}
+    children = {child for _, child in links}
+    assert headed - {"a/odom"} <= children
+    assert "a/camera_optical_frame" in headed
 
 
 def check_wheels(heard, states):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import disk_trouble, output_path
-from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedMcapWriter, CheckedWriter, StorageName
+from simjudge.data.rosbag2.folder_writer import FolderWriter
+from simjudge.data.rosbag2.mcap_writer import CheckedMcapWriter
+from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 
@@ -26,8 +29,8 @@ class LiveRecording:
         trouble: why nothing more can be written, empty where it can.
     """
 
-    def __init__(self, path: str | Path, storage: StorageName = "mcap") -> None:
-        """Create the folder and its storage file.
+    def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
+        """Create the folder and its first storage file.
 
         Raises:
             SimjudgeError: the folder exists, or cannot be made.
@@ -35,7 +38,7 @@ class LiveRecording:
         path = Path(path)
         self.path = path
         self.trouble = ""
-        self._writer = CheckedWriter(_free(path), storage)
+        self._writer = FolderWriter(_free(path), form)
         self._connections: dict[str, Connection] = {}
         try:
             self._writer.open()
@@ -45,7 +48,7 @@ class LiveRecording:
     @property
     def counts(self) -> dict[str, int]:
         """Messages written so far, by topic."""
-        return {name: self._writer.counts[connection.id] for name, connection in self._connections.items()}
+        return {name: self._writer.count(connection) for name, connection in self._connections.items()}
 
     def add_topic(self, name: str, message_type: str, definition: tuple[str, str], offered: list[Qos]) -> None:
         """Add a topic.
@@ -115,11 +118,12 @@ class LiveRecording:
 class LiveFile(LiveRecording):
     """A recording that is one file, x.mcap or x.db3. It gets its name when it is closed; see `UnfinishedRecording`."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
         """Create the storage file, beside its name.
 
         Args:
             path: ends in .mcap or .db3.
+            form: how it is stored.
 
         Raises:
             SimjudgeError: the file exists, or cannot be made.
@@ -130,7 +134,8 @@ class LiveFile(LiveRecording):
         except OSError as error:
             raise SimjudgeError(f"{path}: cannot be written to: {error.strerror}") from error
         try:
-            super().__init__(self._place.folder, STORAGE_OF_SUFFIX[path.suffix])
+            form = replace(form or RecordingForm(), storage=STORAGE_OF_SUFFIX[path.suffix])
+            super().__init__(self._place.folder, form)
         except BaseException:
             self._place.remove()
             raise
@@ -156,17 +161,20 @@ class LiveFile(LiveRecording):
             self._place.remove()
 
 
-def open_recording(path: str | Path, storage: StorageName = "mcap") -> LiveRecording:
+def open_recording(path: str | Path, form: RecordingForm | None = None) -> LiveRecording:
     """Create a recording for messages as they come.
 
     Args:
         path: x.mcap or x.db3 for one file, any other name for a rosbag2 folder.
-        storage: of a folder.
+        form: how it is stored.
 
     Raises:
+        UsageError: it cannot be stored so under that name.
         SimjudgeError: something is there already, or it cannot be made.
     """
-    return LiveFile(path) if Path(path).suffix in STORAGE_OF_SUFFIX else LiveRecording(path, storage)
+    path, form = Path(path), form or RecordingForm()
+    form.check(path)
+    return LiveFile(path, form) if path.suffix in STORAGE_OF_SUFFIX else LiveRecording(path, form)
 
 
 def write_trouble(error: Exception) -> str:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinitionFormat
-from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.rosbag2.enums import CompressionMode
-from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
-
-StorageName = Literal["mcap", "sqlite3"]
-STORAGE_OF_SUFFIX: dict[str, StorageName] = {".mcap": "mcap", ".db3": "sqlite3"}
-"""The storage of a recording that is one file, by the end of its name."""
-_PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 
 
 class CheckedMcapWriter:
     """What rosbags' `Writer` needs of a storage, on top of the mcap package."""
 
-    def __init__(self, path: Path, compression: CompressionMode) -> None:
+    def __init__(self, folder: Path, compression: CompressionMode, stem: str) -> None:
         """Start a file in the recording's folder."""
-        self.path = path / f"{path.name}.mcap"
+        self.path = folder / f"{stem}.mcap"
         self._stream = self.path.open("xb")
         packed = compression == CompressionMode.STORAGE
         # Images hardly shrink, and uncompressed chunks let one image be read without its neighbours.
@@ -87,16 +79,3 @@ class CheckedMcapWriter:
     def abort(self) -> None:
         """Close after an error."""
         self._stream.close()
-
-
-class CheckedWriter(Writer):
-    """rosbags' writer of a rosbag2 folder, with an mcap storage that writes checksums."""
-
-    def __init__(self, folder: Path, storage: StorageName) -> None:
-        """Take the folder to make, and the storage of its one file."""
-        super().__init__(folder, version=9, storage_plugin=_PLUGINS[storage])
-
-    STORAGE_PLUGINS = {  # noqa: RUF012 - as in the base class
-        StoragePlugin.SQLITE3: Sqlite3Writer,
-        StoragePlugin.MCAP: CheckedMcapWriter,
-    }

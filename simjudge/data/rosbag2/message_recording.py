@@ -12,8 +12,8 @@ from simjudge.core.errors import SimjudgeError, is_interrupt
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
-from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX
 from simjudge.data.rosbag2.offered_qos import offered_qos
+from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
     path = output_path(Path(path))
     stopped: BaseException | None = None
     with UnfinishedRecording(path) as place:
-        live = LiveRecording(place.folder, STORAGE_OF_SUFFIX.get(path.suffix, "mcap"))
+        live = LiveRecording(place.folder, RecordingForm(STORAGE_OF_SUFFIX.get(path.suffix, "mcap")))
         try:
             for key, text in (custom_data or {}).items():
                 live.set_custom_data(key, text)

@@ -144,6 +144,8 @@ def _is_storage(path: Path) -> bool:
 def _storage_files(folder: Path) -> list[Path]:
     """All storage files right in a folder, rec_2 before rec_10."""
     files = [file for file in folder.iterdir() if file.is_file() and _is_storage(file)]
+    # Whoever was killed while compressing leaves both.
+    files = [file for file in files if file.suffix != ".zstd" or file.with_suffix("") not in files]
     return sorted(files, key=lambda file: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", file.name)])
 
 

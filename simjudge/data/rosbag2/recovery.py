@@ -17,8 +17,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
-from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm
 from simjudge.data.rosbag2.storage import StoredTopic
 from simjudge.data.rosbag2.unfinished import (
     UnfinishedRecording,
@@ -74,7 +74,7 @@ def recover(source: str | Path, out: str | Path | None = None) -> Recovered:
         lost = [line for losses in _all_losses(recording) for line in losses.lines()]
         raise SimjudgeError(f"{source}: no topic can be read of it" + (f"; {lost[0]}" if lost else ""))
     with UnfinishedRecording(target) as place:
-        live = LiveRecording(place.folder, STORAGE_OF_SUFFIX.get(target.suffix, "mcap"))
+        live = LiveRecording(place.folder, RecordingForm(STORAGE_OF_SUFFIX.get(target.suffix, "mcap")))
         with _let_go(live):
             for topic in known.values():
                 live.add_topic(topic.name, topic.type, _definition(topic), _offered(topic))

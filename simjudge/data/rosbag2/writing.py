@@ -19,6 +19,7 @@ from simjudge.core.files import output_path, plain_os_errors
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError
 from simjudge.core.stamps import NO_STAMP
+from simjudge.data.rosbag2.folder_writer import FolderWriter
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,
@@ -29,9 +30,9 @@ from simjudge.data.rosbag2.interfaces import (
     standard_types,
 )
 from simjudge.data.rosbag2.live_recording import write_trouble
-from simjudge.data.rosbag2.mcap_writer import STORAGE_OF_SUFFIX, CheckedWriter, StorageName
 from simjudge.data.rosbag2.messages import CAMERA, MessageMaker, optical_frame
 from simjudge.data.rosbag2.offered_qos import offered_qos
+from simjudge.data.rosbag2.recording_form import STORAGE_OF_SUFFIX, RecordingForm, StorageName
 from simjudge.data.rosbag2.unfinished import UnfinishedRecording
 
 ExtraMessages = Callable[[int], Iterable[tuple[str, Any]]]
@@ -203,7 +204,7 @@ def _write(
     custom_data: Mapping[str, str],
 ) -> None:
     types = standard_types()
-    with CheckedWriter(folder, storage) as writer:
+    with FolderWriter(folder, RecordingForm(storage)) as writer:
         for key, value in custom_data.items():
             writer.set_custom_data(key, value)
         connections: dict[str, Any] = {}

@@ -7,13 +7,14 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.recording_form import RecordingForm
 from simjudge.data.rosbag2.recovery import recover
 
 STRING = "std_msgs/msg/String"
 
 
 def opened(path, storage="mcap"):
-    recording = open_recording(path, storage)
+    recording = open_recording(path, RecordingForm(storage))
     text, _ = standard_types().generate_msgdef(STRING, ros_version=2)
     recording.add_topic("/note", STRING, (text, standard_types().hash_rihs01(STRING)), [])
     return recording

@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     from simjudge.perception.loading import load_detector as load_detector
     from simjudge.perception.training import TrainedDetector as TrainedDetector
     from simjudge.perception.training import train as train
+    from simjudge.questions.drives.result import DriveComparisonResult as DriveComparisonResult
+    from simjudge.questions.drives.result import compare_drives as compare_drives
+    from simjudge.questions.objects.result import ObjectComparisonResult as ObjectComparisonResult
+    from simjudge.questions.objects.result import compare_objects as compare_objects
+    from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.reports.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.reports.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.reports.comparison_result import ComparisonResult as ComparisonResult
@@ -59,15 +64,11 @@ if TYPE_CHECKING:
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.reports.cover_page import cover as cover
-    from simjudge.reports.drive_comparison import DriveComparisonResult as DriveComparisonResult
-    from simjudge.reports.drive_comparison import compare_drives as compare_drives
     from simjudge.reports.engine_comparison import compare_engines as compare_engines
     from simjudge.reports.explanation_page import explain as explain
     from simjudge.reports.fit_page import fit as fit
     from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
     from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
-    from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
-    from simjudge.reports.object_comparison import compare_objects as compare_objects
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
     from simjudge.studies.fitting.fit_settings import FitSettings as FitSettings
     from simjudge.studies.fitting.lidar_fit import LidarFit as LidarFit
-    from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
     from simjudge.studies.plan import Plan as Plan
     from simjudge.studies.plan import plan as plan
     from simjudge.studies.real_performance import RealPerformance as RealPerformance
@@ -107,7 +107,7 @@ _HOMES = {
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
     "Diagnosis": "simjudge.studies.doctor.diagnosis",
-    "DriveComparisonResult": "simjudge.reports.drive_comparison",
+    "DriveComparisonResult": "simjudge.questions.drives.result",
     "ExplainSettings": "simjudge.studies.explain.explain_settings",
     "Explanation": "simjudge.studies.explain.explanation",
     "FitSettings": "simjudge.studies.fitting.fit_settings",
@@ -115,8 +115,8 @@ _HOMES = {
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
     "LidarFit": "simjudge.studies.fitting.lidar_fit",
     "Losses": "simjudge.core.errors",
-    "ObjectComparisonResult": "simjudge.reports.object_comparison",
-    "ObjectSettings": "simjudge.studies.object_settings",
+    "ObjectComparisonResult": "simjudge.questions.objects.result",
+    "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
     "Plan": "simjudge.studies.plan",
     "Predictions": "simjudge.core.object_tables",
@@ -135,9 +135,9 @@ _HOMES = {
     "check_lidar": "simjudge.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
-    "compare_drives": "simjudge.reports.drive_comparison",
+    "compare_drives": "simjudge.questions.drives.result",
     "compare_engines": "simjudge.reports.engine_comparison",
-    "compare_objects": "simjudge.reports.object_comparison",
+    "compare_objects": "simjudge.questions.objects.result",
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.reports.cover_page",
     "detect": "simjudge.perception.detection",

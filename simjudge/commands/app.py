@@ -14,7 +14,6 @@ from simjudge.commands import (
     certify,
     check,
     compare,
-    compare_drives,
     convert,
     cover,
     detect,
@@ -25,7 +24,6 @@ from simjudge.commands import (
     fit,
     info,
     join,
-    objects,
     plan,
     recover,
     render,
@@ -33,7 +31,6 @@ from simjudge.commands import (
     report,
     run,
     split,
-    study,
     sweep,
     train,
     watch,
@@ -41,8 +38,11 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
-from simjudge.commands.number_types import takes_finite_numbers
 from simjudge.core.version import version
+from simjudge.questions.drives.command import TwoSides, compare_drives
+from simjudge.questions.objects.command import objects
+from simjudge.questions.study.command import app as study
+from simjudge.terminal.number_types import takes_finite_numbers
 
 app = typer.Typer(
     name="simjudge",
@@ -59,8 +59,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain.explain,
     "fit": fit.fit,
     "cover": cover.cover,
-    "objects": objects.objects,
-    "compare-drives": compare_drives.compare_drives,
+    "objects": objects,
+    "compare-drives": compare_drives,
     "render": render.render,
     "report": report.report,
     "certify": certify.certify,
@@ -94,12 +94,12 @@ def help_text(command: Callable[..., None]) -> str:
 
 
 for _name, _command in COMMANDS.items():
-    _kind = compare_drives.TwoSides if _command is compare_drives.compare_drives else None
+    _kind = TwoSides if _command is compare_drives else None
     app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(check.app, name="check")
 app.add_typer(engines.app, name="engines")
-app.add_typer(study.app, name="study")
+app.add_typer(study, name="study")
 
 
 def _print_version(value: bool) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.studies.cover.cover_settings import CoverSettings
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings

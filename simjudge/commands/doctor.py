@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
 from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.terminal.common import exit_if_lost, print_note
 
 if TYPE_CHECKING:
     from simjudge.studies.doctor.diagnosis import Diagnosis
@@ -59,8 +59,8 @@ def doctor(
 
 def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
-    from simjudge.commands.tables import print_wrapped_table
     from simjudge.studies.doctor.questions import NO
+    from simjudge.terminal.tables import print_wrapped_table
 
     typer.echo(f"{found.path}: {found.kind}")
     if found.topics:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.commands.number_types import takes_finite_numbers
 from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
+from simjudge.terminal.number_types import takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -94,10 +94,10 @@ def check(
     from collections import Counter
     from contextlib import closing
 
-    from simjudge.commands.tables import print_table
     from simjudge.core.display import SummaryTable
     from simjudge.engines.registry import engine_class, make_engine
     from simjudge.scene.read import read_scene
+    from simjudge.terminal.tables import print_table
     from simjudge.testing import ENGINE_CHECKS, check_engine, scene_checks
     from simjudge.testing.contract_scene import LENS, contract_scene
     from simjudge.testing.engine_checks import scene_cameras

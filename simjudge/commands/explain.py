@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.studies.explain.explain_settings import ExplainSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
@@ -32,10 +32,10 @@ def explain(
     a set that simjudge rendered is rendered again, so that lens, resolution, motion and lighting are tried too. With
     --paired, what is left over is shared between the objects and the background.
     """
-    from simjudge.commands.tables import print_table
     from simjudge.reports.explanation_page import PAGE
     from simjudge.reports.explanation_page import explain as run
     from simjudge.reports.explanation_words import detail_sentences, explanation_table, headline, lead
+    from simjudge.terminal.tables import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.core.errors import UsageError
 from simjudge.studies.fitting.fit_settings import FitSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.studies.comparison import Source
@@ -40,9 +40,9 @@ def fit(
     The search starts from what the pictures tell of both cameras. The detector (--model) judges every camera that is
     tried. Parameters that the frames cannot tell are named.
     """
-    from simjudge.commands.tables import print_table
     from simjudge.reports.fit_page import fit as run
     from simjudge.studies.fitting.camera_fit import PAGE
+    from simjudge.terminal.tables import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.studies.compare_settings import PlanSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
@@ -23,10 +23,10 @@ def plan(
     The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
     With A alone, B is taken to be a set of as many frames that shows like surroundings as often.
     """
-    from simjudge.commands.tables import print_table
     from simjudge.reports.plan_table import plan_sentences, plan_table
     from simjudge.results.result_folder import write_json
     from simjudge.studies.plan import plan as run
+    from simjudge.terminal.tables import print_table
 
     planned = run(a, b, settings=settings, log=print_note, progress=progress)
     print_table(plan_table(planned))

@@ -9,10 +9,10 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.number_format import format_number
 from simjudge.reports.result_figures import Figures
-from simjudge.reports.result_tables import table_text
 from simjudge.reports.set_figures import set_figures
 from simjudge.reports.set_tables import KindRow, kind_rows, kind_sentences
 from simjudge.results.many_sets_result import ManySetsResult
+from simjudge.terminal.tables import table_text
 
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 

@@ -6,17 +6,17 @@ import re
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
+from simjudge.questions.study.file import Study
+from simjudge.questions.study.page import write_study_page
+from simjudge.questions.study.records import StepRecord
+from simjudge.questions.study.run import StudyResult
 from simjudge.reports.ablation_figures import ablation_figures, question_figure
 from simjudge.reports.ablation_view import make_ablation_view, ranking_sentences
 from simjudge.reports.chart_data import NothingToDrawError
 from simjudge.reports.figure_data import write_figure_data
 from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.study_page import write_study_page
 from simjudge.results.ablation_result import QUESTIONS, TRAINED_BASELINE, AblationResult
 from simjudge.studies.ablation import compare_variants
-from simjudge.studies.study_file import Study
-from simjudge.studies.study_records import StepRecord
-from simjudge.studies.study_run import StudyResult
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ import yaml
 from red_squares import paint_red_squares
 
 from simjudge.core.installed import STUDY, find_file
-from simjudge.reports.study import run_study
-from simjudge.reports.study_verbs import VERBS
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.run import ONE_JOB
+from simjudge.questions.study.study import run_study
+from simjudge.questions.study.verbs import VERBS
 from simjudge.results.ablation_result import load_ablation
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.studies.study_file import read_study
-from simjudge.studies.study_run import ONE_JOB
 
 FILE = find_file("ablation", STUDY)
 OF_THE_SOURCE = {

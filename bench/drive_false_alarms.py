@@ -17,7 +17,7 @@ import numpy as np
 from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.questions.drives.comparison import compare_drive_sets
-from simjudge.questions.drives.metrics import METRICS
+from simjudge.questions.drives.settings import METRICS
 from simjudge.questions.drives.settings import DriveComparisonSettings
 
 BOOTSTRAP = 20

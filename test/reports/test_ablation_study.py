@@ -7,8 +7,7 @@ from red_squares import paint_red_squares
 from simjudge.core.installed import STUDY, find_file
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
-from simjudge.questions.study.study import run_study
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.study import VERBS, run_study
 from simjudge.results.ablation_result import load_ablation
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera_file import read_camera

@@ -4,8 +4,7 @@ import pytest
 
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
-from simjudge.questions.study.study import run_study
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.study import VERBS, run_study
 from simjudge.results.many_sets_result import load_many_sets
 
 SETS_OF_STUDY = {

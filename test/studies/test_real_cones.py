@@ -12,8 +12,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.data.sets import read_set, write_set
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
-from simjudge.questions.study.study import PAGE, run_study
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.study import PAGE, VERBS, run_study
 
 STUDY = "real_cones"
 SETS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}

@@ -24,13 +24,10 @@ from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.data.drive_pieces import count_breaks
-from simjudge.questions.drives.cone_places import lane_cones
-from simjudge.questions.drives.course_line import fine_line, line_length
-from simjudge.questions.drives.driven_line import DrivenLine, driven_line
-from simjudge.questions.drives.mean_line import mean_line
-from simjudge.questions.drives.metrics import METRICS, UNITS
+from simjudge.questions.drives.course_line import fine_line, lane_cones, line_length
+from simjudge.questions.drives.driven_line import DrivenLine, driven_line, mean_line
 from simjudge.questions.drives.saved import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
-from simjudge.questions.drives.settings import DriveComparisonSettings
+from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSettings
 from simjudge.questions.drives.windows import ConesAhead, DriveWindows, cut_windows, median_speed
 from simjudge.scene.model import Course
 from simjudge.scene.read import read_scene

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from simjudge.context.method import MOST_DRAWS
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
-from simjudge.questions.drives.metrics import HEADING, LATERAL, SPEED, STEERING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +73,15 @@ class DriveComparisonSettings(Settings):
         """From where on a difference matters.
 
         Args:
-            metric: one of `simjudge.questions.drives.metrics.METRICS`.
+            metric: one of `simjudge.questions.drives.settings.METRICS`.
         """
         return {
             LATERAL: self.margin_lateral, HEADING: self.margin_heading, SPEED: self.margin_speed,
             STEERING: self.margin_steering,
         }[metric]  # fmt: skip
+
+
+LATERAL, HEADING, SPEED, STEERING = "lateral error", "heading error", "speed error", "steering effort"
+METRICS = (LATERAL, HEADING, SPEED, STEERING)
+UNITS = {LATERAL: "m", HEADING: "deg", SPEED: "m/s", STEERING: "1/m"}
+"""Steering effort: how much the steering changes in all, in its own unit, per metre driven."""

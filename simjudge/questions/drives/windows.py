@@ -10,10 +10,9 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.questions.drives.cone_places import LaneCones, next_cones
-from simjudge.questions.drives.course_line import line_curvature, line_length
+from simjudge.questions.drives.course_line import LaneCones, line_curvature, line_length, next_cones
 from simjudge.questions.drives.driven_line import DrivenLine
-from simjudge.questions.drives.metrics import METRICS
+from simjudge.questions.drives.settings import METRICS
 from simjudge.scene.model import Course
 
 AHEAD = 3

@@ -19,11 +19,16 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.images import decode_image, encode_jpeg, encode_png
 from simjudge.core.progress import Log
 from simjudge.core.version import version
-from simjudge.questions.objects.colour_charts import colour_subject
-from simjudge.questions.objects.figures import colour_figures, object_figures, range_figures, series_figures
-from simjudge.questions.objects.metric_families import by_family
+from simjudge.questions.objects.figures import (
+    colour_figures,
+    colour_subject,
+    object_figures,
+    range_figures,
+    series_figures,
+)
 from simjudge.questions.objects.saved import ObjectResult, RowFields, load_object_result
 from simjudge.questions.objects.words import (
+    by_family,
     fact_lines,
     floor_times,
     headline,

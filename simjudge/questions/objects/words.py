@@ -7,7 +7,6 @@ from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.objects.image_quality.piqe_scale import piqe_class
-from simjudge.questions.objects.metric_families import by_family
 from simjudge.questions.objects.saved import ObjectResult
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
@@ -250,3 +249,48 @@ def _table_row(row: Row) -> Sequence[str]:
         row_p(row["p_adjusted"]),
         "-" if row["shift"] is None else f"{row['shift']:+.3f}", str(row["frames"]),
     )  # fmt: skip
+
+
+PLACES, SIZES, SIGHTS = "Places and motion", "Sizes", "Sights"
+QUALITY, MOMENTS, RETURNS, OTHERS = "Picture quality", "Moments", "Returns", "Other metrics"
+FAMILIES = (PLACES, SIZES, SIGHTS, QUALITY, MOMENTS, RETURNS, OTHERS)
+"""All families, in order."""
+_STARTS = {
+    PLACES: ("centroid", "offset", "centre inside", "yaw"),
+    SIZES: ("box", "region", "length", "width", "height"),
+    SIGHTS: (
+        "seen", "sight", "first sight", "last sight", "objects", "found", "false positives", "precision", "recall",
+        "identity switches", "mota", "motp", "idf1", "pole matches", "clusters",
+    ),
+    QUALITY: ("piqe", "niqe", "brisque"),
+    MOMENTS: ("hu ", "J1", "J2", "J3"),
+    RETURNS: ("points", "intensity"),
+}  # fmt: skip
+"""What the names of a family's metrics begin with."""
+
+
+def metric_family(metric: str) -> str:
+    """The family of a metric.
+
+    Args:
+        metric: its name, as "box width".
+
+    Returns:
+        One of FAMILIES.
+    """
+    return next((family for family, starts in _STARTS.items() if metric.startswith(starts)), OTHERS)
+
+
+def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Put rows into families.
+
+    Args:
+        rows: of objects.json.
+
+    Returns:
+        The rows of each family that has some, families in order; rows of one family stay in theirs.
+    """
+    groups: dict[str, list[Row]] = {family: [] for family in FAMILIES}
+    for row in rows:
+        groups[metric_family(row["metric"])].append(row)
+    return {family: members for family, members in groups.items() if members}

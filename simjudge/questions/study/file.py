@@ -16,8 +16,9 @@ in the order of the graph, whatever their order in the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,10 +29,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Text
 from simjudge.core.installed import STUDY, find_file
 from simjudge.core.text import list_some, nearest_name
-from simjudge.questions.study.graph import sort_steps
-from simjudge.questions.study.matrix import MATRIX, MatrixEntry, expand_matrix
 from simjudge.questions.study.steps import Verbs
-from simjudge.questions.study.values import StudyNames, read_value, references
+from simjudge.questions.study.values import MATRIX, MatrixEntry, StudyNames, expand_matrix, read_value, references
 
 DEFAULT_SIZE = "small"
 RESERVED = ("study", "index", "logs")
@@ -209,3 +208,42 @@ def _check_outputs(document: Document[StudyFields], steps: list[StudyStep]) -> N
                 raise document.error(("steps", step.name), message)
             names[made] = step.name
 
+
+def sort_steps(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Put steps behind those that they need; steps that do not need each other keep their order.
+
+    Args:
+        needs: by step, the steps that it needs.
+
+    Raises:
+        SimjudgeError: steps need each other in a circle; the message has it.
+    """
+    sorter = TopologicalSorter(needs)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        raise SimjudgeError(f"steps need each other in a circle: {' needs '.join(circle)}") from None
+    places = {name: place for place, name in enumerate(needs)}
+    order: list[str] = []
+    ready = list(sorter.get_ready())
+    while ready:
+        ready.sort(key=places.__getitem__)
+        order.append(ready.pop(0))
+        sorter.done(order[-1])
+        ready.extend(sorter.get_ready())
+    return order
+
+
+def steps_behind(name: str, needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The steps that need a step, directly or through others.
+
+    Args:
+        name: of the step.
+        needs: by step, the steps that it needs; in an order in which they can run.
+    """
+    behind = {name}
+    for step, needed in needs.items():
+        if behind.intersection(needed):
+            behind.add(step)
+    return [step for step in needs if step in behind and step != name]

@@ -11,8 +11,7 @@ from simjudge.core.text import list_some
 from simjudge.questions.study.file import Study
 from simjudge.questions.study.process import FAILED_LINE, TIME_FORMAT
 from simjudge.questions.study.records import PlannedStep, StepRecord, kept_record, log_path, read_plan
-from simjudge.questions.study.run import StudyResult
-from simjudge.questions.study.time_left import seconds_left
+from simjudge.questions.study.run import StudyResult, seconds_left
 from simjudge.questions.study.work import is_running
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"

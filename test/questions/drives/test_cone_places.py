@@ -10,8 +10,7 @@ from driving_scenes import STRAIGHT, scene_file
 
 from simjudge.core.errors import UsageError
 from simjudge.questions.drives.comparison import compare_drive_sets
-from simjudge.questions.drives.cone_places import NO_CONE, LaneCones, lane_cones, next_cones
-from simjudge.questions.drives.course_line import fine_line, line_length
+from simjudge.questions.drives.course_line import NO_CONE, LaneCones, fine_line, lane_cones, line_length, next_cones
 from simjudge.questions.drives.driven_line import driven_line
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.drives.windows import AHEAD, ConesAhead, cut_windows, median_speed

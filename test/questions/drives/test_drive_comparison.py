@@ -11,10 +11,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.steering_units import RADIANS
 from simjudge.questions.drives.comparison import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.questions.drives.course_line import SPACING, fine_line, line_curvature, line_length
-from simjudge.questions.drives.driven_line import driven_line
-from simjudge.questions.drives.mean_line import mean_line
-from simjudge.questions.drives.metrics import HEADING, LATERAL, METRICS, SPEED
-from simjudge.questions.drives.settings import DriveComparisonSettings
+from simjudge.questions.drives.driven_line import driven_line, mean_line
+from simjudge.questions.drives.settings import HEADING, LATERAL, METRICS, SPEED, DriveComparisonSettings
 from simjudge.questions.drives.windows import cut_windows, median_speed
 
 QUICK = DriveComparisonSettings(draws=200)

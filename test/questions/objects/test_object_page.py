@@ -8,7 +8,7 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.objects.charts import range_figure
+from simjudge.questions.objects.figures import range_figure
 from simjudge.questions.objects.saved import ResultPicture, SeriesPair, load_object_result, save_object_result
 from simjudge.questions.objects.words import (
     fact_lines,

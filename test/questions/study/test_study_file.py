@@ -7,8 +7,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import STUDY, find_file, shipped_files
 from simjudge.questions.study.file import StudyFields, read_study
 from simjudge.questions.study.steps import Verb
+from simjudge.questions.study.study import VERBS
 from simjudge.questions.study.values import StepReference, put_paths
-from simjudge.questions.study.verbs import VERBS
 
 CONTENT = """
 title: How do letters join?

@@ -18,7 +18,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import StudyRunOptions, run_steps
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.study import VERBS
 
 LABELS = """
 title: Parts of a set, joined again

@@ -10,10 +10,8 @@ from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.listing import list_study
 from simjudge.questions.study.records import StepRecord
-from simjudge.questions.study.run import ONE_JOB, StudyRunOptions, run_steps
-from simjudge.questions.study.study import report_study, run_study
-from simjudge.questions.study.time_left import most_at_once, seconds_left
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.run import ONE_JOB, StudyRunOptions, most_at_once, run_steps, seconds_left
+from simjudge.questions.study.study import VERBS, report_study, run_study
 from simjudge.questions.study.work import lock_file
 from simjudge.questions.study.workers import share_cores
 

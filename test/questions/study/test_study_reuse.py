@@ -16,7 +16,7 @@ from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.listing import list_study
 from simjudge.questions.study.run import StudyRunOptions, run_steps
-from simjudge.questions.study.verbs import VERBS
+from simjudge.questions.study.study import VERBS
 
 FIRST = """
 title: Parts of a set

@@ -10,21 +10,13 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands import (
-    calibrate,
-    certify,
     check,
     compare,
     convert,
-    cover,
     detect,
-    doctor,
     drive,
-    engines,
-    explain,
-    fit,
     info,
     join,
-    plan,
     recover,
     render,
     replay,
@@ -39,8 +31,16 @@ from simjudge.commands import (
     filter as filter_command,
 )
 from simjudge.core.version import version
+from simjudge.questions.calibrate.command import app as calibrate
+from simjudge.questions.certify.command import certify
+from simjudge.questions.cover.command import cover
+from simjudge.questions.doctor.command import doctor
 from simjudge.questions.drives.command import TwoSides, compare_drives
+from simjudge.questions.engines.command import app as engines
+from simjudge.questions.explain.command import explain
+from simjudge.questions.fit.command import fit
 from simjudge.questions.objects.command import objects
+from simjudge.questions.plan.command import plan
 from simjudge.questions.study.command import app as study
 from simjudge.terminal.number_types import takes_finite_numbers
 
@@ -55,15 +55,15 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "sweep": sweep.sweep,
-    "plan": plan.plan,
-    "explain": explain.explain,
-    "fit": fit.fit,
-    "cover": cover.cover,
+    "plan": plan,
+    "explain": explain,
+    "fit": fit,
+    "cover": cover,
     "objects": objects,
     "compare-drives": compare_drives,
     "render": render.render,
     "report": report.report,
-    "certify": certify.certify,
+    "certify": certify,
     "detect": detect.detect,
     "train": train.train,
     "convert": convert.convert,
@@ -76,7 +76,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "watch": watch.watch,
     "recover": recover.recover,
     "info": info.info,
-    "doctor": doctor.doctor,
+    "doctor": doctor,
 }
 """The functions behind the subcommands, in the order in which the help lists them."""
 
@@ -96,9 +96,9 @@ def help_text(command: Callable[..., None]) -> str:
 for _name, _command in COMMANDS.items():
     _kind = TwoSides if _command is compare_drives else None
     app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
-app.add_typer(calibrate.app, name="calibrate")
+app.add_typer(calibrate, name="calibrate")
 app.add_typer(check.app, name="check")
-app.add_typer(engines.app, name="engines")
+app.add_typer(engines, name="engines")
 app.add_typer(study, name="study")
 
 

@@ -41,7 +41,7 @@ class ResultKind(ABC):
 _HOMES = {
     OBJECTS: "simjudge.questions.objects.kind",
     DRIVES: "simjudge.questions.drives.kind",
-    SETS: "simjudge.reports.sets_kind",
+    SETS: "simjudge.questions.many_sets.kind",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
 

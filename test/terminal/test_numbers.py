@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from simjudge.capture.replay_source import ReplayOptions
 from simjudge.commands.app import COMMANDS, app
-from simjudge.commands.calibrate import imu as calibrate_imu
-from simjudge.commands.calibrate import lidar as calibrate_lidar
-from simjudge.commands.calibrate import noise as calibrate_noise
-from simjudge.commands.engines import compare as compare_engines
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
 from simjudge.graph import node_settings
+from simjudge.questions.calibrate.command import imu as calibrate_imu
+from simjudge.questions.calibrate.command import lidar as calibrate_lidar
+from simjudge.questions.calibrate.command import noise as calibrate_noise
+from simjudge.questions.engines.command import compare as compare_engines
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 OTHERS = {

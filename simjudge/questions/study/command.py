@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.many_sets.saved import load_many_sets
 from simjudge.questions.study.run import StudyResult
 from simjudge.results.gap_limit import NamedComparison
-from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.result_folder import RESULT, SETS
 from simjudge.results.saved_result import load_result
 from simjudge.terminal.common import exit_if_lost, print_note, progress

@@ -16,12 +16,15 @@ from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
+from simjudge.questions.ablation.saved import is_ablation, load_ablation
+from simjudge.questions.ablation.view import make_ablation_view
+from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.questions.objects.page import report_objects
 from simjudge.questions.objects.saved import is_object_result, load_object_result
 from simjudge.questions.objects.words import fact_lines, headline, lead
 from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
-from simjudge.reports.ablation_view import make_ablation_view
 from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.neighbour_figures import neighbour_figures
 from simjudge.reports.overlap_sentences import overlap_sentences
@@ -30,11 +33,8 @@ from simjudge.reports.page_templates import load_template
 from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.report_settings import ReportSettings
 from simjudge.reports.sentences import SetNames, capitalized, verdict_sentence
-from simjudge.reports.sets_view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.reports.sweep_view import SweepCharts, sweep_charts
-from simjudge.results.ablation_result import is_ablation, load_ablation
 from simjudge.results.gallery_selection import HIGHEST
-from simjudge.results.many_sets_result import load_many_sets
 from simjudge.results.result_folder import RESULT, SETS, SWEEP
 from simjudge.results.saved_result import Result, load_result
 from simjudge.studies.study_findings import StudyFinding

@@ -15,6 +15,9 @@ from simjudge.driving.drive import drive
 from simjudge.perception.detection import detect
 from simjudge.perception.semantic.prediction import predict_semantic
 from simjudge.perception.training import train
+from simjudge.questions.ablation.comparison import compare_variants
+from simjudge.questions.many_sets.comparison import compare_many_sets
+from simjudge.questions.many_sets.findings import find_sets
 from simjudge.questions.objects.result import compare_objects
 from simjudge.questions.study.file import DEFAULT_SIZE, read_study
 from simjudge.questions.study.listing import load_study
@@ -23,11 +26,8 @@ from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
 from simjudge.reports.comparison_result import compare, sweep
 from simjudge.sensors.camera.filtering import filter_images
-from simjudge.studies.ablation import compare_variants
 from simjudge.studies.krc_findings import find_krc
-from simjudge.studies.many_sets import compare_many_sets
 from simjudge.studies.real_performance import estimate_real_performance
-from simjudge.studies.sets_findings import find_sets
 
 PAGE = "index.html"
 _AS_MANY_AS_FIT = StudyRunOptions()

@@ -16,9 +16,8 @@ import numpy as np
 
 from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.data.drive_logs import DriveLog, read_drive
-from simjudge.studies.drives.drive_comparison import compare_drive_sets
-from simjudge.studies.drives.drive_metrics import METRICS
-from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+from simjudge.questions.drives.comparison import compare_drive_sets
+from simjudge.questions.drives.settings import METRICS, DriveComparisonSettings
 
 BOOTSTRAP = 20
 """A few draws: without any there is no verdict, and whether there is a gap does not depend on them."""

@@ -18,8 +18,8 @@ from scipy.signal import lfilter
 from simjudge.context.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.core.arrays import FloatArray
 from simjudge.data.drive_logs import DriveLog
-from simjudge.studies.drives.drive_comparison import compare_drive_sets
-from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+from simjudge.questions.drives.comparison import compare_drive_sets
+from simjudge.questions.drives.settings import DriveComparisonSettings
 
 NOT_GIVEN = (Verdict.TOO_FEW, Verdict.NO_OVERLAP, Verdict.NOT_TESTED)
 RADIUS, TURN = 3.0, 60

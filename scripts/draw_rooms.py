@@ -19,9 +19,10 @@ PICTURE = ROOT / "docs/images/rooms.svg"
 PURPOSES = {
     "nodes": "ROS 2 nodes: topics in, one call of the library, messages out",
     "commands": "the command line: options in, one call of the library, a table out",
+    "questions": "a folder for each question: settings, run, result, words, page, command",
     "graph": "which nodes run with which parameters",
     "reports": "pages and figures from saved results",
-    "studies": "one comparison, many, and live ones",
+    "studies": "sets judged and compared, once and live",
     "driving": "closed loop: detections in, driving commands out",
     "bridge": "a program's own PyChrono system, seen and recorded",
     "capture": "a camera in a scene: labelled frames",
@@ -36,6 +37,7 @@ PURPOSES = {
     "results": "what a comparison leaves, and reading it again",
     "context": "the method: patches, join, W1, certainty",
     "geometry": "poses, trajectories, transforms",
+    "terminal": "what every command does alike: options from settings, tables, progress, Ctrl-C",
     "core": "frames, images, boxes, errors, files",
 }
 """What each room is for, in a line."""

@@ -25,7 +25,6 @@ from scipy.optimize import least_squares
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from simjudge.commands.common import print_note
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
@@ -40,6 +39,7 @@ from simjudge.perception.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.perception.clouds.cuboid_settings import GroundFields, LidarCuboidFile, OwnCarFields
 from simjudge.sensors.lidar.ring_points import number_rings
 from simjudge.sensors.lidar.turn_readers import read_turns
+from simjudge.terminal.common import print_note
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)
 LIDAR_TO_CAMERA = (

@@ -13,7 +13,6 @@ import cv2
 import numpy as np
 from scipy.spatial import cKDTree
 
-from simjudge.commands.common import print_note
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
@@ -21,6 +20,7 @@ from simjudge.core.images import RgbImage, encode_png
 from simjudge.core.object_tables import Objects
 from simjudge.data.pairing import pair_frames
 from simjudge.data.sets import read_set
+from simjudge.terminal.common import print_note
 
 _REAL, _SIMULATED = (255, 255, 255), (255, 0, 255)
 

@@ -15,12 +15,12 @@ from simjudge.capture.simulators.simulator_file import SimulatorFile
 from simjudge.graph.robot_file import RobotFile
 from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.perception.colour_file import ColourFile
+from simjudge.questions.study.file import StudyFields
 from simjudge.scene.scene_file import SceneFile
 from simjudge.sensors.camera.calibration_file import CalibrationFile
 from simjudge.sensors.camera.camera_file import CameraFile
 from simjudge.sensors.camera.rig_file import RigFile
 from simjudge.sensors.sensor_file import SensorsFile
-from simjudge.studies.study_file import StudyFields
 from simjudge.vehicle.vehicle_file import VehicleFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "config/schema"

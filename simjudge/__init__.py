@@ -49,6 +49,29 @@ if TYPE_CHECKING:
     from simjudge.perception.loading import load_detector as load_detector
     from simjudge.perception.training import TrainedDetector as TrainedDetector
     from simjudge.perception.training import train as train
+    from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
+    from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
+    from simjudge.questions.cover.page import cover as cover
+    from simjudge.questions.cover.result import CoverResult as CoverResult
+    from simjudge.questions.cover.settings import CoverSettings as CoverSettings
+    from simjudge.questions.doctor.diagnosis import Diagnosis as Diagnosis
+    from simjudge.questions.doctor.doctor import diagnose as diagnose
+    from simjudge.questions.doctor.live_diagnosis import diagnose_graph as diagnose_graph
+    from simjudge.questions.drives.result import DriveComparisonResult as DriveComparisonResult
+    from simjudge.questions.drives.result import compare_drives as compare_drives
+    from simjudge.questions.engines.result import compare_engines as compare_engines
+    from simjudge.questions.explain.explanation import Explanation as Explanation
+    from simjudge.questions.explain.page import explain as explain
+    from simjudge.questions.explain.settings import ExplainSettings as ExplainSettings
+    from simjudge.questions.fit.camera_fit import CameraFit as CameraFit
+    from simjudge.questions.fit.lidar_fit import LidarFit as LidarFit
+    from simjudge.questions.fit.page import fit as fit
+    from simjudge.questions.fit.settings import FitSettings as FitSettings
+    from simjudge.questions.objects.result import ObjectComparisonResult as ObjectComparisonResult
+    from simjudge.questions.objects.result import compare_objects as compare_objects
+    from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
+    from simjudge.questions.plan.plan import Plan as Plan
+    from simjudge.questions.plan.plan import plan as plan
     from simjudge.reports.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.reports.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.reports.comparison_result import ComparisonResult as ComparisonResult
@@ -58,35 +81,12 @@ if TYPE_CHECKING:
     from simjudge.reports.comparison_result import sweep as sweep
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
-    from simjudge.reports.cover_page import cover as cover
-    from simjudge.reports.drive_comparison import DriveComparisonResult as DriveComparisonResult
-    from simjudge.reports.drive_comparison import compare_drives as compare_drives
-    from simjudge.reports.engine_comparison import compare_engines as compare_engines
-    from simjudge.reports.explanation_page import explain as explain
-    from simjudge.reports.fit_page import fit as fit
-    from simjudge.reports.imu_calibration import calibrate_imu as calibrate_imu
-    from simjudge.reports.noise_calibration import calibrate_noise as calibrate_noise
-    from simjudge.reports.object_comparison import ObjectComparisonResult as ObjectComparisonResult
-    from simjudge.reports.object_comparison import compare_objects as compare_objects
     from simjudge.reports.report import report as report
     from simjudge.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
     from simjudge.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
-    from simjudge.studies.cover.cover_result import CoverResult as CoverResult
-    from simjudge.studies.cover.cover_settings import CoverSettings as CoverSettings
-    from simjudge.studies.doctor.diagnosis import Diagnosis as Diagnosis
-    from simjudge.studies.doctor.doctor import diagnose as diagnose
-    from simjudge.studies.doctor.live_diagnosis import diagnose_graph as diagnose_graph
-    from simjudge.studies.explain.explain_settings import ExplainSettings as ExplainSettings
-    from simjudge.studies.explain.explanation import Explanation as Explanation
-    from simjudge.studies.fitting.camera_fit import CameraFit as CameraFit
-    from simjudge.studies.fitting.fit_settings import FitSettings as FitSettings
-    from simjudge.studies.fitting.lidar_fit import LidarFit as LidarFit
-    from simjudge.studies.object_settings import ObjectSettings as ObjectSettings
-    from simjudge.studies.plan import Plan as Plan
-    from simjudge.studies.plan import plan as plan
     from simjudge.studies.real_performance import RealPerformance as RealPerformance
     from simjudge.studies.real_performance import estimate_real_performance as estimate_real_performance
 
@@ -96,29 +96,29 @@ if TYPE_CHECKING:
     list_engines = availability.engine_availability
 
 _HOMES = {
-    "CameraFit": "simjudge.studies.fitting.camera_fit",
+    "CameraFit": "simjudge.questions.fit.camera_fit",
     "CloudPictures": "simjudge.reports.cloud_pictures",
     "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.reports.comparison_result",
     "Contents": "simjudge.reports.contents",
-    "CoverResult": "simjudge.studies.cover.cover_result",
-    "CoverSettings": "simjudge.studies.cover.cover_settings",
+    "CoverResult": "simjudge.questions.cover.result",
+    "CoverSettings": "simjudge.questions.cover.settings",
     "Detections": "simjudge.perception.detector",
     "Detector": "simjudge.perception.detector",
-    "Diagnosis": "simjudge.studies.doctor.diagnosis",
-    "DriveComparisonResult": "simjudge.reports.drive_comparison",
-    "ExplainSettings": "simjudge.studies.explain.explain_settings",
-    "Explanation": "simjudge.studies.explain.explanation",
-    "FitSettings": "simjudge.studies.fitting.fit_settings",
+    "Diagnosis": "simjudge.questions.doctor.diagnosis",
+    "DriveComparisonResult": "simjudge.questions.drives.result",
+    "ExplainSettings": "simjudge.questions.explain.settings",
+    "Explanation": "simjudge.questions.explain.explanation",
+    "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
-    "LidarFit": "simjudge.studies.fitting.lidar_fit",
+    "LidarFit": "simjudge.questions.fit.lidar_fit",
     "Losses": "simjudge.core.errors",
-    "ObjectComparisonResult": "simjudge.reports.object_comparison",
-    "ObjectSettings": "simjudge.studies.object_settings",
+    "ObjectComparisonResult": "simjudge.questions.objects.result",
+    "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
-    "Plan": "simjudge.studies.plan",
+    "Plan": "simjudge.questions.plan.plan",
     "Predictions": "simjudge.core.object_tables",
     "RealPerformance": "simjudge.studies.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
@@ -129,34 +129,34 @@ _HOMES = {
     "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.perception.training",
     "UsageError": "simjudge.core.errors",
-    "calibrate_imu": "simjudge.reports.imu_calibration",
+    "calibrate_imu": "simjudge.questions.calibrate.imu",
     "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
-    "calibrate_noise": "simjudge.reports.noise_calibration",
+    "calibrate_noise": "simjudge.questions.calibrate.noise",
     "check_lidar": "simjudge.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
-    "compare_drives": "simjudge.reports.drive_comparison",
-    "compare_engines": "simjudge.reports.engine_comparison",
-    "compare_objects": "simjudge.reports.object_comparison",
+    "compare_drives": "simjudge.questions.drives.result",
+    "compare_engines": "simjudge.questions.engines.result",
+    "compare_objects": "simjudge.questions.objects.result",
     "convert": "simjudge.data.conversion",
-    "cover": "simjudge.reports.cover_page",
+    "cover": "simjudge.questions.cover.page",
     "detect": "simjudge.perception.detection",
     "detect_clouds": "simjudge.perception.clouds.cloud_detection",
     "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",
-    "diagnose": "simjudge.studies.doctor.doctor",
-    "diagnose_graph": "simjudge.studies.doctor.live_diagnosis",
+    "diagnose": "simjudge.questions.doctor.doctor",
+    "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
     "drive": "simjudge.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
-    "explain": "simjudge.reports.explanation_page",
+    "explain": "simjudge.questions.explain.page",
     "filter": "simjudge.sensors.camera.filtering:filter_images",
-    "fit": "simjudge.reports.fit_page",
+    "fit": "simjudge.questions.fit.page",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",
     "label_recording": "simjudge.capture.simulators.labelling",
     "list_engines": "simjudge.engines.availability:engine_availability",
     "load_detector": "simjudge.perception.loading",
     "load_result": "simjudge.reports.comparison_result",
-    "plan": "simjudge.studies.plan",
+    "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.recovery",

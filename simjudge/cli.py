@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
-from simjudge.commands.stopping import Stopping
 from simjudge.core.errors import SimjudgeError, UsageError, is_interrupt
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from simjudge.terminal.stopping import Stopping
 
 
 def main() -> None:

@@ -10,30 +10,19 @@ from collections.abc import Callable
 import typer
 
 from simjudge.commands import (
-    calibrate,
-    certify,
     check,
     compare,
-    compare_drives,
     convert,
-    cover,
     detect,
-    doctor,
     drive,
-    engines,
-    explain,
-    fit,
     info,
     join,
-    objects,
-    plan,
     recover,
     render,
     replay,
     report,
     run,
     split,
-    study,
     sweep,
     train,
     watch,
@@ -41,8 +30,19 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
-from simjudge.commands.number_types import takes_finite_numbers
 from simjudge.core.version import version
+from simjudge.questions.calibrate.command import app as calibrate
+from simjudge.questions.certify.command import certify
+from simjudge.questions.cover.command import cover
+from simjudge.questions.doctor.command import doctor
+from simjudge.questions.drives.command import TwoSides, compare_drives
+from simjudge.questions.engines.command import app as engines
+from simjudge.questions.explain.command import explain
+from simjudge.questions.fit.command import fit
+from simjudge.questions.objects.command import objects
+from simjudge.questions.plan.command import plan
+from simjudge.questions.study.command import app as study
+from simjudge.terminal.number_types import takes_finite_numbers
 
 app = typer.Typer(
     name="simjudge",
@@ -55,15 +55,15 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "sweep": sweep.sweep,
-    "plan": plan.plan,
-    "explain": explain.explain,
-    "fit": fit.fit,
-    "cover": cover.cover,
-    "objects": objects.objects,
-    "compare-drives": compare_drives.compare_drives,
+    "plan": plan,
+    "explain": explain,
+    "fit": fit,
+    "cover": cover,
+    "objects": objects,
+    "compare-drives": compare_drives,
     "render": render.render,
     "report": report.report,
-    "certify": certify.certify,
+    "certify": certify,
     "detect": detect.detect,
     "train": train.train,
     "convert": convert.convert,
@@ -76,7 +76,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "watch": watch.watch,
     "recover": recover.recover,
     "info": info.info,
-    "doctor": doctor.doctor,
+    "doctor": doctor,
 }
 """The functions behind the subcommands, in the order in which the help lists them."""
 
@@ -94,12 +94,12 @@ def help_text(command: Callable[..., None]) -> str:
 
 
 for _name, _command in COMMANDS.items():
-    _kind = compare_drives.TwoSides if _command is compare_drives.compare_drives else None
+    _kind = TwoSides if _command is compare_drives else None
     app.command(_name, help=help_text(_command), cls=_kind)(takes_finite_numbers(_command))
-app.add_typer(calibrate.app, name="calibrate")
+app.add_typer(calibrate, name="calibrate")
 app.add_typer(check.app, name="check")
-app.add_typer(engines.app, name="engines")
-app.add_typer(study.app, name="study")
+app.add_typer(engines, name="engines")
+app.add_typer(study, name="study")
 
 
 def _print_version(value: bool) -> None:

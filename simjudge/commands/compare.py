@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.fail_on import FAIL_ON, exit_if_gap, gap_limit
-from simjudge.commands.options import takes_settings
+from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
 from simjudge.studies.compare_settings import CompareSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
@@ -29,9 +29,9 @@ def compare(
     fail_on: str | None = FAIL_ON,
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
-    from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import compare as run
     from simjudge.reports.kind_sentences import where_sentence
+    from simjudge.terminal.tables import print_table
 
     limit = gap_limit(fail_on, settings)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)

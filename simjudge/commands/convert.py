@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
-from simjudge.commands.options import takes_settings
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import LONGEST_TIME
 from simjudge.data.read_settings import ReadSettings
+from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import Stopwatch, exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.core.errors import Losses, UsageError
 from simjudge.perception.detector_settings import DetectorSettings
+from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simjudge.commands.common import ENGINE_HELP, print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
+from simjudge.terminal.common import ENGINE_HELP, print_note, progress
 
 if TYPE_CHECKING:
     from simjudge.driving.closed_loop import DriveOutcome

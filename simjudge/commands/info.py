@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from simjudge.commands.common import exit_if_lost, print_note
-from simjudge.commands.options import takes_settings
 from simjudge.data.read_settings import ReadSettings
+from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
@@ -25,9 +25,9 @@ def info(
     if str(path) == "engines" and not path.exists():
         _print_engines()
         return
-    from simjudge.commands.tables import print_table
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.reports.contents import info as run
+    from simjudge.terminal.tables import print_table
 
     found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside)
     out = Console(soft_wrap=True, highlight=False)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
-from simjudge.commands.options import takes_settings
 from simjudge.data.read_settings import ReadSettings
+from simjudge.terminal.common import exit_if_lost, print_note
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings

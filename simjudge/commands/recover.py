@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note
+from simjudge.terminal.common import exit_if_lost, print_note
 
 
 def recover(

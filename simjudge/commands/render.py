@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
 
 
 def render(

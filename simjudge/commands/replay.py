@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
-from simjudge.commands.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.commands.listing import list_option
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import LONGEST_TIME
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
 
 
 def replay(

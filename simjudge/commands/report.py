@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.reports.report_settings import ReportSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.commands.common import print_note
 from simjudge.core.exit_codes import DONE
+from simjudge.terminal.common import print_note
 
 if TYPE_CHECKING:
     from simjudge.graph.description import Graph
@@ -69,10 +69,10 @@ def _show_result(out: Path) -> None:
     """The table that `simjudge compare` prints, from what the nodes wrote."""
     if not (out / "result.json").is_file():
         return
-    from simjudge.commands.tables import print_table
-    from simjudge.reports.comparison_result import load_result
+    from simjudge.reports.comparison_result import ComparisonResult, load_result
+    from simjudge.terminal.tables import print_table
 
-    print_table(load_result(out).table)
+    print_table(load_result(out, ComparisonResult).table)
     print_note(f"result in {out}; to look at it: simjudge report {out}")
 
 

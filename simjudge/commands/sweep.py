@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.studies.compare_settings import SweepSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings
@@ -19,8 +19,8 @@ def sweep(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
-    from simjudge.commands.tables import print_table
     from simjudge.reports.comparison_result import sweep as run
+    from simjudge.terminal.tables import print_table
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)

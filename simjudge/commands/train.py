@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
-from simjudge.commands.common import exit_if_lost, print_note, progress
-from simjudge.commands.options import takes_settings
 from simjudge.perception.training_settings import TrainingSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
 
 
 @takes_settings

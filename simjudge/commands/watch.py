@@ -31,7 +31,6 @@ def watch(
         SimjudgeError: ROS 2 or rerun is not installed here.
         Exit: with the exit code of the node where it is not 0.
     """
-    from simjudge.commands.common import print_note
     from simjudge.commands.run import line_printer
     from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.core.ros_installation import need_ros
@@ -39,6 +38,7 @@ def watch(
     from simjudge.graph.robot_file import read_robot
     from simjudge.graph.runner import Runner
     from simjudge.reports.watch_screen import MISSING, is_installed
+    from simjudge.terminal.common import print_note
 
     if save is not None and browser:
         raise UsageError("give --save or --browser, not both")

@@ -10,7 +10,7 @@ A setting is one field of a settings class: a frozen dataclass that derives from
 To add a setting, add one field to such a class, and read it where it acts. These come from the field:
 
 * the keyword of the Python function (`simjudge.core.setting_keywords`) and its check (`Settings.__post_init__`),
-* the option of the command (`simjudge.commands.options`),
+* the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
 * the argument of a launch file (`simjudge.graph.setting_arguments`),
 * the row of a documentation table and the JSON schema (`simjudge.core.setting_documents`).

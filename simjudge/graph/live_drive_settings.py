@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from simjudge.core.settings import chosen
-from simjudge.studies.drives.drive_settings import DriveComparisonSettings
+from simjudge.questions.drives.settings import DriveComparisonSettings
 
 _SHARED = ("draws", "seed")
 """Settings that the comparison of sets has too; the node has each once."""

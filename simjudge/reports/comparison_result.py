@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.context.kind_differences import KindDifferences
 from simjudge.context.verdicts import Verdict
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.reports.balance_sentences import balance_sentence
@@ -21,12 +21,10 @@ from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.kind_sentences import INVENTED, saved_kinds
 from simjudge.reports.latex import latex_table
 from simjudge.reports.next_steps import next_step
-from simjudge.reports.result_tables import comparison_table, sweep_table, table_text
+from simjudge.reports.result_kinds import kind_of
+from simjudge.reports.result_tables import comparison_table, sweep_table
 from simjudge.results.context_table import ContextTable
-from simjudge.results.drive_result import is_drive_result, load_drive_result
-from simjudge.results.many_sets_result import load_many_sets
-from simjudge.results.object_result import is_object_result, load_object_result
-from simjudge.results.result_folder import SETS, SWEEP, check_result_folder
+from simjudge.results.result_folder import SWEEP, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
@@ -34,13 +32,13 @@ from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import Comparison, Source, compare_sets
 from simjudge.studies.join_cluster import join_runner
 from simjudge.studies.sweep import Sweep, sweep_sets
+from simjudge.terminal.tables import table_text
 
 if TYPE_CHECKING:
-    from simjudge.reports.drive_comparison import DriveComparisonResult
-    from simjudge.reports.object_comparison import ObjectComparisonResult
     from simjudge.reports.report_figure import ReportFigure
     from simjudge.reports.result_figures import Figures
-    from simjudge.reports.sets_comparison import SetsComparisonResult
+
+KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 
 
 class ShownResult(KeptResult):
@@ -310,36 +308,34 @@ def sweep(
     return result
 
 
-def load_result(
-    folder: str | Path,
-) -> ComparisonResult | SweepResult | ObjectComparisonResult | SetsComparisonResult | DriveComparisonResult:
+@overload
+def load_result(folder: str | Path) -> KeptResult: ...
+@overload
+def load_result(folder: str | Path, kind: type[KindOfResult]) -> KindOfResult: ...
+def load_result(folder: str | Path, kind: type[KeptResult] = KeptResult) -> KeptResult:
     """Read a result folder again.
 
     Args:
         folder: as `compare`, `sweep`, `compare_objects`, `compare_drives` or a comparison of many sets wrote it.
+        kind: what it must be, such as ComparisonResult, for type checkers and to be sure.
 
     Returns:
         The comparison, with the sweep beside it if there is one; the sweep where there is no comparison; the
         comparison by objects; that of many sets; that of drives.
 
     Raises:
+        UsageError: the result is of another kind.
         SimjudgeError: the folder holds no result, or a file in it is damaged.
     """
-    if is_object_result(Path(folder)):
-        from simjudge.reports.object_comparison import ObjectComparisonResult  # noqa: PLC0415 - draws, which is heavy
-
-        return ObjectComparisonResult(load_object_result(Path(folder)), Path(folder))
-    if is_drive_result(Path(folder)):
-        from simjudge.reports.drive_comparison import DriveComparisonResult  # noqa: PLC0415 - draws, which is heavy
-
-        return DriveComparisonResult(load_drive_result(Path(folder)), Path(folder))
-    if (Path(folder) / SETS).is_file():
-        from simjudge.reports.sets_comparison import SetsComparisonResult  # noqa: PLC0415 - draws, which is heavy
-
-        return SetsComparisonResult(load_many_sets(folder), Path(folder))
-    saved = read_result(Path(folder))
-    kind = SweepResult if saved.contexts is None else ComparisonResult
-    return kind(saved, Path(folder))
+    known = kind_of(folder)
+    if known is not None:
+        found: object = known.load(Path(folder))
+    else:
+        saved = read_result(Path(folder))
+        found = (SweepResult if saved.contexts is None else ComparisonResult)(saved, Path(folder))
+    if not isinstance(found, kind):
+        raise UsageError(f"{folder}: is no {kind.__name__} but a {type(found).__name__}")
+    return found
 
 
 def _name(inputs: Mapping[str, Any]) -> str:

@@ -10,21 +10,16 @@ from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.reports.drive_page import report_drives
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
-from simjudge.reports.object_page import report_objects
 from simjudge.reports.page import is_report, write_report
 from simjudge.reports.recording_page import report_recording
 from simjudge.reports.report_export import export_report
 from simjudge.reports.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
+from simjudge.reports.result_kinds import kind_of
 from simjudge.reports.sentences import SetNames, headline, verdict_sentence
-from simjudge.reports.sets_page import report_sets
-from simjudge.results.drive_result import is_drive_result
-from simjudge.results.object_result import is_object_result
-from simjudge.results.result_folder import RESULT, SETS, SWEEP
-from simjudge.studies.study_records import refuse_studies
+from simjudge.results.result_folder import RESULT, SETS, SWEEP, refuse_studies
 
 
 @takes_setting_keywords
@@ -69,21 +64,12 @@ def report(
         if len(given) > 1:
             raise UsageError(f"{recordings[0]}: a recording has a page of its own; report it alone")
         return report_recording(recordings[0], Path(out), settings, log, progress)
-    of_sets = [Path(each) for each in given if (Path(each) / SETS).is_file()]
-    if of_sets:
-        if len(given) > 1:
-            raise UsageError(f"{of_sets[0]}: a comparison of many sets has a page of its own; report it alone")
-        return report_sets(of_sets[0], Path(out), settings, log)
-    of_drives = [Path(each) for each in given if is_drive_result(Path(each))]
-    if of_drives:
-        if len(given) > 1:
-            raise UsageError(f"{of_drives[0]}: a comparison of drives has a page of its own; report it alone")
-        return report_drives(of_drives[0], Path(out), settings, log)
-    by_objects = [Path(each) for each in given if is_object_result(Path(each))]
-    if by_objects:
-        if len(given) > 1:
-            raise UsageError(f"{by_objects[0]}: a result of simjudge objects has a page of its own; report it alone")
-        return report_objects(by_objects[0], Path(out), settings, log)
+    for folder in map(Path, given):
+        kind = kind_of(folder)
+        if kind is not None and len(given) > 1:
+            raise UsageError(f"{folder}: is {kind.noun}, which has a page of its own; report it alone")
+        if kind is not None:
+            return kind.report(folder, Path(out), settings, log)
     return _report_results([Path(each) for each in given], Path(out), settings, log)
 
 

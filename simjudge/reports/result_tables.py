@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.verdicts import Verdict
@@ -17,8 +11,6 @@ from simjudge.core.display import SummaryTable
 from simjudge.results.saved_result import halves_of
 from simjudge.results.verdict_words import verdict_words
 
-WIDEST = 10_000
-"""Characters of a line at most. A table is as wide as its cells: a number that is cut would be another number."""
 _COMPARISON_COLUMNS = (
     "class", "n A / B", "gap", "95 %", "p", "p corr.", "verdict", "W1", "noise", "overlap A / B", "perf. A / B",
     "mAP50 A / B",
@@ -56,35 +48,6 @@ def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
         content: "curves" of a sweep.json (docs/results.md).
     """
     return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
-
-
-def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[str] = ()) -> Table:
-    """A table for a terminal.
-
-    Args:
-        table: headings and cells.
-        wrapped: whether cells of text may take several lines; numbers never do.
-        whole: headings of columns of text whose cells stay in one line all the same.
-    """
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, heading in enumerate(table.columns):
-        text = number < table.text_columns
-        one_line = not (wrapped and text) or heading in whole
-        drawn.add_column(escape(heading), justify="left" if text else "right", no_wrap=one_line, overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*map(escape, row))
-    return drawn
-
-
-def table_text(table: SummaryTable) -> str:
-    """A table as lines of text, as a wide terminal shows it.
-
-    Args:
-        table: headings and cells.
-    """
-    out = io.StringIO()
-    Console(file=out, width=WIDEST, highlight=False).print(rich_table(table))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
 
 def _comparison_row(label: str, entry: EntryNumbers) -> Sequence[str]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, atomic_folder, output_path
 
 RESULT, CONTEXTS, SWEEP = "result.json", "contexts.parquet", "sweep.json"
 OBJECTS, SERIES, PICTURES = "objects.json", "series.parquet", "pictures"
 SETS, SETS_TABLE, EXAMPLES = "sets.json", "sets.csv", "examples"
 ABLATION, ABLATION_TABLE = "ablation.json", "ablation.csv"
+STUDY_FILE = "study.json"
 DRIVES, WINDOWS, LINES = "drives.json", "windows.parquet", "lines.parquet"
 _OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
 _OURS |= {DRIVES, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
@@ -89,3 +90,20 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(held)
+
+
+def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
+    """Refuse the folder of a study where a result is needed, and name one in it.
+
+    Args:
+        folders: any folders.
+        names: of files by which a fitting result is known.
+
+    Raises:
+        UsageError: one is the folder of a study.
+    """
+    for folder in (each for each in folders if (each / STUDY_FILE).is_file()):
+        places = [f"{place}/{name}" for name in names for place in ("*", "*/examples/*")]
+        found = [path.parent for place in places for path in folder.glob(place)]
+        inside = f"; give a result in it, such as {min(found)}" if found else ""
+        raise UsageError(f"{folder}: is the folder of a study, whose page simjudge study report makes{inside}")

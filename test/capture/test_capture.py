@@ -24,10 +24,10 @@ from simjudge.driving.drive import DriveOptions, make_closed_loop, read_drive_se
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.questions.engines.comparison import capture_views
 from simjudge.scene.read import read_scene
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step
-from simjudge.studies.engine_comparison import capture_views
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

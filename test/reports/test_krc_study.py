@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.installed import STUDY, find_file
 from simjudge.data.sets import read_clouds, read_set
-from simjudge.reports.study import VERBS
-from simjudge.studies.study_file import read_study
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.study import VERBS
 from simjudge.studies.study_findings import read_findings
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")

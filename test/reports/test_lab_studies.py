@@ -2,11 +2,10 @@
 
 import pytest
 
-from simjudge.reports.study import run_study
-from simjudge.reports.study_verbs import VERBS
-from simjudge.results.many_sets_result import load_many_sets
-from simjudge.studies.study_file import read_study
-from simjudge.studies.study_run import ONE_JOB
+from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.run import ONE_JOB
+from simjudge.questions.study.study import VERBS, run_study
 
 SETS_OF_STUDY = {
     "two_nets": (2, 4), "splits": (6, 60), "all_vs_all": (4, 24), "pointwise": (3, 4), "sweep": (2, 0),

@@ -14,14 +14,14 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
+from simjudge.questions.explain.inputs import with_patch
+from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
-from simjudge.studies.explain.explain_inputs import with_patch
 from simjudge.studies.inputs import InputSet, read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.session import LiveOptions, LiveSession
-from simjudge.studies.many_sets import compare_many_sets
 from simjudge.studies.pair import compare_pair
 from simjudge.studies.result_writing import comparison_parameters
 

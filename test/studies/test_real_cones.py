@@ -10,10 +10,9 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.sets import read_set, write_set
-from simjudge.reports.study import PAGE, run_study
-from simjudge.reports.study_verbs import VERBS
-from simjudge.studies.study_file import read_study
-from simjudge.studies.study_run import ONE_JOB
+from simjudge.questions.study.file import read_study
+from simjudge.questions.study.run import ONE_JOB
+from simjudge.questions.study.study import PAGE, VERBS, run_study
 
 STUDY = "real_cones"
 SETS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}

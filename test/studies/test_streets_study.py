@@ -3,9 +3,9 @@
 import pytest
 from painted_streets import paint_streets
 
-from simjudge.reports.study import run_study
-from simjudge.results.many_sets_result import load_many_sets
-from simjudge.studies.study_run import ONE_JOB
+from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.study.run import ONE_JOB
+from simjudge.questions.study.study import run_study
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")
 pytest.importorskip("distributed", reason="the extra 'study' is not installed")

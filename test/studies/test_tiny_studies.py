@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.reports.study import PAGE, run_study
+from simjudge.questions.study.run import StudyRunOptions
+from simjudge.questions.study.study import PAGE, run_study
 from simjudge.results.result_folder import ABLATION, SETS, SWEEP
 from simjudge.studies.study_findings import FINDINGS
-from simjudge.studies.study_run import StudyRunOptions
 
 pytestmark = [
     pytest.mark.slow,

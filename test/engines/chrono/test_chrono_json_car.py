@@ -16,7 +16,7 @@ from simjudge.engines.chrono.modules import load_modules, vehicle_data
 from simjudge.engines.chrono.standing import steering_input
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
-from simjudge.studies.driving_tests import flat_scene
+from simjudge.questions.engines.driving_tests import flat_scene
 from simjudge.vehicle.vehicle import ChronoParts, Command
 from simjudge.vehicle.vehicle_file import read_vehicle
 

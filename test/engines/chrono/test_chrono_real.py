@@ -22,6 +22,7 @@ from simjudge.engines.chrono.views import FARTHEST
 from simjudge.engines.contract import SceneState
 from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
+from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
 from simjudge.scene.model import Scene, Surface, Thing
 from simjudge.sensors.camera.camera import Camera
 from simjudge.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
@@ -31,7 +32,6 @@ from simjudge.sensors.inertial.noise import NoiseModel
 from simjudge.sensors.lidar.lidar import LidarNoise
 from simjudge.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sensors.sensor_file import read_sensors
-from simjudge.studies.driving_tests import flat_scene, measure_driving
 from simjudge.testing.contract_scene import contract_scene
 from simjudge.vehicle.vehicle import Command
 from simjudge.vehicle.vehicle_file import read_vehicle

@@ -5,9 +5,9 @@ import pytest
 from object_sets import PERIOD, START, cone_set
 
 from simjudge.objects.camera_settings import CameraObjectSettings
+from simjudge.questions.objects.comparison import compare_by_objects
+from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.studies.live.live_objects import OBJECT_METRICS, LiveObjects
-from simjudge.studies.object_comparison import compare_by_objects
-from simjudge.studies.object_settings import ObjectSettings
 
 LIVE = {"box width", "box height", "centroid x", "centroid y", "objects", *(f"hu {i} (binary)" for i in range(1, 8))}
 

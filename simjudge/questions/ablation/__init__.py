@@ -1,0 +1,1 @@
+"""Cameras that differ in one component each, judged as many sets."""

@@ -1,0 +1,1 @@
+"""`calibrate`: real devices measured, for simulated ones."""

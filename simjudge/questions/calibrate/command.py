@@ -1,0 +1,141 @@
+"""`simjudge calibrate`: what real devices tell of their noise and beams, as files for simulated ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.data.read_settings import ReadSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.options import takes_settings
+
+_MOST_PICTURES = 10**9
+
+app = typer.Typer(help="Measure real devices, for simulated ones.", no_args_is_help=True)
+
+
+@app.command("imu")
+@takes_finite_numbers
+def imu(
+    source: Path = typer.Argument(..., metavar="BAG", help="A recording of an IMU that stands (sensor_msgs/Imu)."),
+    out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml; a plot x.svg comes beside it."),
+    topic: str | None = typer.Option(None, "--topic", help="Topic of the IMU.", show_default="the only one"),
+    begin: float = typer.Option(0.0, help="Seconds since the first reading from which on it stands."),
+    end: float | None = typer.Option(None, help="Seconds since the first reading.", show_default="the last"),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
+) -> None:
+    """Fit white noise and drift of a gyroscope and an accelerometer by Allan deviation, and write a sensor file.
+
+    The IMU must stand for a minute or more; an hour shows the drift. s_a is the deviation of one reading, N the noise
+    density, K the random walk of the bias, with its standard error. b0 is the lowest Allan deviation over 0.664, and
+    t_b = (b0 / K)^2.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from simjudge.questions.calibrate.imu import calibrate_imu
+    from simjudge.sensors.inertial.imu_calibration import UNITS
+
+    found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
+    made = found.calibration
+    count, seconds = len(made.series.stamp), made.series.seconds
+    typer.echo(f"{count} readings in {seconds:.0f} s, {made.rate:.6g} a second, {made.missing} missing")
+    table = Table("", "unit", "s_a", "N [unit/sqrt(Hz)]", "K [unit/sqrt(s)]", "lowest at", "b0", "t_b [s]", box=None)
+    for part, noise in made.noise.items():
+        for axis, each in zip("xyz", noise, strict=True):
+            drift = (f"{each.bias:.3g}", f"{each.bias_time:.3g}") if each.walk else ("-", "-")
+            walk = f"{each.walk:.3g} ± {each.walk_error:.1g}" if each.walk else f"none above {2 * each.walk_error:.1g}"
+            table.add_row(
+                f"{part} {axis}", UNITS[part], f"{each.deviation(made.rate):.4g}",
+                f"{each.density:.4g} ± {each.density_error:.1g}", walk, f"{each.lowest_at:.3g} s", *drift,
+            )  # fmt: skip
+    Console(width=140, soft_wrap=True, highlight=False).print(table)
+    print_note(f"wrote {found.path} and {found.plot_path}")
+    exit_if_lost(found.losses)
+
+
+@app.command("noise")
+@takes_finite_numbers
+@takes_settings
+def noise(
+    settings: ReadSettings,
+    source: Path = typer.Argument(
+        ..., metavar="PICTURES", help="A folder, data set or recording of a standing scene, from dark to bright."
+    ),
+    out: Path = typer.Option(..., "--out", help="The file of the camera's filters, x.yaml; a plot x.svg beside it."),
+    encoding: str = typer.Option("srgb", help="How values are stored: srgb (linearized first) or linear (raw)."),
+    bits: int | None = typer.Option(
+        None, "--bits", min=1, max=16, help="Bits of the camera's converter.", show_default="those of the pictures"
+    ),
+    black_level: float = typer.Option(0.0, "--black-level", min=0, help="What raw pictures hold without light."),
+    begin: int = typer.Option(0, min=0, max=_MOST_PICTURES, help="Number of the first picture that is taken."),
+    end: int | None = typer.Option(
+        None, min=1, max=_MOST_PICTURES, help="Number of the first that is not.", show_default="all"
+    ),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace files that this command did not write."),
+) -> None:
+    """Fit photon and read noise of a camera from pictures of a standing scene, and write filters for its file.
+
+    The variance of a pixel over time is s1^2 I + s2^2, I its mean in linear light, full scale 1. Camera, scene, light,
+    exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
+    """
+    from simjudge.questions.calibrate.noise import calibrate_noise, noise_table
+    from simjudge.terminal.tables import print_table
+
+    found = calibrate_noise(
+        source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
+        overwrite=overwrite, allow_outside=settings.allow_outside, progress=progress,
+    )  # fmt: skip
+    made = found.calibration
+    typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
+    print_table(noise_table(made))
+    for note in made.notes:
+        print_note(f"note: {note}")
+    print_note(f"wrote {found.path} and {found.plot_path}")
+    exit_if_lost(found.losses)
+
+
+@app.command("lidar")
+@takes_finite_numbers
+def lidar(
+    source: Path = typer.Argument(
+        ..., metavar="INPUT", help="A recording with PointCloud2, a folder of .bin scans, or an Argoverse 2 sweep."
+    ),
+    out: Path = typer.Option(..., "--out", help="The sensor file, x.yaml."),
+    topic: str | None = typer.Option(None, "--topic", help="Topic of the point clouds.", show_default="the only one"),
+    fields: str = typer.Option(
+        "x,y,z,intensity,time", "--fields", help="Columns of .bin scans, float32 each; also ring, and _ for any other."
+    ),
+    rings: int | None = typer.Option(
+        None, "--rings", min=1, max=1024, help="How many rings there are.", show_default="as many as there seem to be"
+    ),
+    rate: float | None = typer.Option(
+        None, "--rate", min=1e-3, max=1000, help="Turns a second; needed where the points have no times."
+    ),
+    most: int = typer.Option(100, "--turns", min=1, max=10_000, help="Turns to read at most."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that this command did not write."),
+) -> None:
+    """Estimate beams and firing times of a lidar from recorded turns, and write a sensor file.
+
+    The table has each ring's elevation, azimuth and delay with 95 % intervals. Then comes the distance of the recorded
+    points from a simulated turn with that file: the angle between the beams, and the time between the firings.
+    """
+    from simjudge.questions.calibrate.lidar_table import distance_lines, ring_table, summary_line
+    from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar
+    from simjudge.terminal.tables import print_table
+
+    found = calibrate_lidar(
+        source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,
+        most=most, overwrite=overwrite,
+    )  # fmt: skip
+    for each in found.lidars:
+        typer.echo(summary_line(each))
+        print_table(ring_table(each))
+        for line in distance_lines(each):
+            typer.echo(line)
+        for note in each.notes:
+            typer.echo(f"not told by the data: {note}")
+    print_note(f"wrote {found.path}")
+    exit_if_lost(found.losses)

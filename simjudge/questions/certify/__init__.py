@@ -1,0 +1,1 @@
+"""`certify`: results in a folder that others can check without simjudge."""

@@ -1,0 +1,319 @@
+"""What to simulate next: pictures of a scene that resemble the contexts of A that B lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simjudge.capture.camera_path import camera_mount
+from simjudge.capture.camera_poses import RandomPoses
+from simjudge.capture.render_plan import RenderPlan, placement_seed
+from simjudge.capture.rendering import render_plans
+from simjudge.capture.still_poses import StillPoses
+from simjudge.context.patch_size import default_patch
+from simjudge.core.arrays import IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.data.sources import as_frames
+from simjudge.engines.registry import make_engine
+from simjudge.questions.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
+from simjudge.questions.cover.context_coverage import (
+    NEVER,
+    SimilarPairs,
+    choose_pictures,
+    coverage_curve,
+    first_pictures,
+    overlap_numbers,
+    similar_pairs,
+)
+from simjudge.questions.cover.folder import PICTURES, POSES, check_folder, same_labels, write_poses
+from simjudge.questions.cover.inputs import (
+    check_cover_classes,
+    check_cover_scene,
+    describe_inputs,
+    describe_parameters,
+    read_cover_sets,
+)
+from simjudge.questions.cover.label_view import LabelView, labelled_frames
+from simjudge.questions.cover.newly_covered import judge_newly_covered
+from simjudge.questions.cover.result import CoverageCurve, CoverResult, uncovered_rows
+from simjudge.questions.cover.settings import CoverSettings
+from simjudge.questions.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
+from simjudge.scene.read import read_scene
+from simjudge.sensors.camera.camera import Camera
+from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.studies.chosen_patch import patch_line
+from simjudge.studies.class_numbering import ClassNumbering
+
+_MOST_PICTURES = 100_000
+
+
+@takes_setting_keywords
+def cover_contexts(  # noqa: PLR0913 - the options of the command
+    a: FrameSet | str | Path,
+    out: str | Path,
+    *,
+    scene: str | Path,
+    camera: str | Path | Camera = DEFAULT_CAMERA,
+    n: int = 300,
+    b: FrameSet | str | Path | None = None,
+    vehicle: str | Path | None = None,
+    mount: str | None = None,
+    engine: str = "default",
+    settings: CoverSettings,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> CoverResult:
+    """Render the pictures of a scene that resemble most of the contexts of A that B lacks.
+
+    Poses are tried in label space: their labels are those of the rendering, without its light. A pose is taken if its
+    picture resembles the most contexts that no picture before it resembles.
+
+    Args:
+        a: the set to be predicted, with labels.
+        out: folder for the pictures, their poses and cover.json.
+        scene: a scene's file, or the name of one that comes with simjudge.
+        camera: a camera's file or name, or a camera.
+        n: pictures at most; fewer where no further one would resemble anything new.
+        b: simulated pictures that there are already; None for none.
+        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
+        mount: the camera on the body, in place of a car, as in `simjudge.render`.
+        engine: name of the engine, or `package:Class`.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Returns:
+        O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
+
+    Raises:
+        UsageError: an option makes no sense here.
+        SimjudgeError: something cannot be read or written, or the sets have no class in common.
+    """
+    if not 1 <= n <= _MOST_PICTURES:
+        raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
+    if settings.model is not None:
+        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+
+        load_detector(settings.model)  # refused before the work, where it cannot be read
+    folder = check_folder(Path(out))
+    frames, before = read_cover_sets(a, b)
+    taken_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    if settings.patch is None:
+        settings = replace(settings, chosen_patch=_suitable_patch(frames, before, taken_by))
+        log(patch_line(settings.method.patch))
+    search = _Search(frames, before, settings, scene, taken_by, engine, vehicle, mount)
+    search.note_sizes(log)
+    pool, rules = search.candidates(n, progress)
+    chosen = _by_placement(pool, choose_pictures(pool.covers, len(frames.objects), n))
+    inputs = {"scene": str(scene), "camera": taken_by.name, "engine": engine, "most": n, **describe_inputs(a, b)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SimjudgeError(f"{folder}: cannot be made: {error.strerror}") from error
+    rendered = _Rendered.none()
+    if chosen:
+        poses = [pool.candidates[each.number] for each in chosen]
+        write_poses(folder / POSES, poses, [each.rank for each in chosen], taken_by.rate)
+        rendered = search.render(folder / PICTURES, poses, log, progress)
+    result = search.result(pool, rules, chosen, rendered, inputs, progress)
+    result.save(folder)
+    return result
+
+
+@dataclass(frozen=True)
+class ChosenPicture:
+    """A candidate that is rendered: its number in the pool, and the how manieth it was in the choice, from 1 on."""
+
+    number: int
+    rank: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Rendered(ShortRepr):
+    """The rendered set, and how many of its frames have the labels that were predicted."""
+
+    path: Path | None
+    frames: FrameSet | None
+    same: int
+    losses: Losses
+
+    @classmethod
+    def none(cls) -> _Rendered:
+        return cls(None, None, 0, Losses())
+
+
+class _Search:
+    """The sets, the scene and the camera of a search."""
+
+    def __init__(
+        self,
+        a: FrameSet,
+        b: FrameSet | None,
+        settings: CoverSettings,
+        scene: str | Path,
+        camera: Camera,
+        engine: str,
+        vehicle: str | Path | None,
+        mount: str | None,
+    ) -> None:
+        self.a, self.b, self.settings, self.scene, self.camera, self.engine = a, b, settings, scene, camera, engine
+        described = read_scene(scene, settings.seed)
+        check_cover_scene(described, scene)
+        check_cover_classes(a, described, scene)
+        self.mount = camera_mount(vehicle or (described.vehicle if mount is None else None), mount)[0]
+        self.numbering = ClassNumbering(a.class_names)
+        self.class_names = dict(described.class_names)
+        self.own = similar_pairs(a, a, settings.method)
+        with_b = _no_pairs() if b is None else similar_pairs(a, b, settings.method)
+        self.before = first_pictures(with_b, len(a.objects), np.zeros(0 if b is None else len(b.objects), np.int64))
+
+    def note_sizes(self, log: Log) -> None:
+        """Tell where the pictures of A are of another size than the camera's."""
+        sizes = {(int(w), int(h)) for w, h in self.a.size}
+        if sizes != {tuple(self.camera.lens.size)}:
+            shown = ", ".join(f"{w}x{h}" for w, h in sorted(sizes)[:3])
+            width, height = self.camera.lens.size
+            log(f"note: A's pictures are {shown}, camera {self.camera.name} makes {width}x{height}; patches are cut in"
+                " pixels of each")  # fmt: skip
+
+    def candidates(self, n: int, progress: ProgressBar) -> tuple[CandidatePool, ReachRules]:
+        """Look at random poses and search others, in every placement."""
+        settings = self.settings
+        pool = CandidatePool(self.a, np.flatnonzero(self.before == NEVER), settings, self.class_names)
+        count = max(settings.tries, n)
+        lens = self.camera.lens
+        poses = RandomPoses(
+            Path(self.scene).stem, count, self.camera.rate, self.mount, lens.horizontal_field(), settings.seed
+        )  # fmt: skip
+        rules: ReachRules | None = None
+        for placement in range(settings.scenes):
+            seed = placement_seed(settings.seed, placement, settings.scenes)
+            with closing(make_engine(self.engine, read_scene(self.scene, seed))) as engine:
+                view = LabelView(engine, self.camera, settings.labelling)
+                search = PlacementSearch(pool, view, self.numbering, self.mount)
+                of = f", placement {placement + 1} of {settings.scenes}" if settings.scenes > 1 else ""
+                with progress(f"labels of random poses{of}") as advance:
+                    indices = _indices(placement, settings.scenes, n, count)
+                    search.add_random(poses, indices, advance, n)
+                with progress(f"searching poses{of}") as advance:
+                    search.add_searched(advance)
+                if rules is None:
+                    rules = ReachRules(
+                        self.a, search.things, lens, settings.labelling, settings.theta, settings.method.patch
+                    )  # fmt: skip
+        assert rules is not None  # noqa: S101 - there is a placement
+        return pool, rules
+
+    def render(self, out: Path, poses: Sequence[Candidate], log: Log, progress: ProgressBar) -> _Rendered:
+        """Render pictures, and compare their labels with those that were predicted."""
+        settings = self.settings
+        still = StillPoses(f"{Path(self.scene).stem}_cover", tuple(each.camera for each in poses), self.camera.rate)
+        plan = RenderPlan(
+            self.scene, self.camera, still, labelling=settings.labelling, seed=settings.seed, engine=self.engine,
+            scene_seeds=tuple(each.scene_seed for each in poses),
+        )  # fmt: skip
+        done = render_plans([plan], out, jobs=settings.jobs, log=log, progress=progress)
+        frames = as_frames(out)
+        order = np.argsort([frames.frame_name.index(name) for name in still.frame_name])
+        frames = frames.take(np.argsort(order)) if len(order) == len(frames) else frames
+        predicted = self._numbered(labelled_frames("predicted", self.camera, self.class_names, [
+            each.objects for each in poses
+        ]))  # fmt: skip
+        frames = self._numbered(frames)
+        same = sum(same_labels(frames, predicted, index) for index in range(len(frames)))
+        return _Rendered(out, frames, same, done.losses)
+
+    def _numbered(self, frames: FrameSet) -> FrameSet:
+        return self.numbering.apply(frames)
+
+    def result(
+        self,
+        pool: CandidatePool,
+        rules: ReachRules,
+        chosen: Sequence[ChosenPicture],
+        rendered: _Rendered,
+        inputs: dict[str, Any],
+        progress: ProgressBar,
+    ) -> CoverResult:
+        """Measure the overlap on the rendered pictures, and say why contexts stay uncovered."""
+        a, settings = self.a, self.settings
+        first = self._first(rendered.frames, np.array([each.rank for each in chosen], np.int64))
+        random = [pool.candidates[number].objects for number in pool.random]
+        by_chance = self._first(
+            self._numbered(labelled_frames("random", self.camera, self.class_names, random)),
+            np.arange(1, len(random) + 1),
+        )
+        left = np.flatnonzero(first == NEVER)
+        newly = None
+        if settings.model is not None and rendered.frames is not None:
+            rows = np.flatnonzero((self.before == NEVER) & (first < NEVER))
+            newly = judge_newly_covered(a, rendered.frames, rows, settings.model, settings, progress)
+        reasons = [
+            NOT_TAKEN if pool.resembled[row] else rules.reason(row, planes) or NOT_FOUND
+            for row, planes in zip(left.tolist(), context_planes(a, left, settings), strict=True)
+        ]
+        losses = Losses()
+        for each in (a.losses, rendered.losses):
+            losses.extend(each)
+        return CoverResult(
+            names=(a.name, None if self.b is None else self.b.name),
+            contexts=len(a.objects),
+            wanted=len(pool.wanted),
+            curve=self._curve(first, len(chosen)),
+            random=self._curve(by_chance, len(random)),
+            pictures=rendered.path,
+            same_labels=rendered.same,
+            uncovered=uncovered_rows(left, reasons, a),
+            candidates=len(pool.candidates),
+            parameters=describe_parameters(settings) | inputs,
+            losses=losses,
+            newly_covered=newly,
+        )
+
+    def _first(self, new: FrameSet | None, picture: IntArray) -> IntArray:
+        """With how many of the new pictures each context is first resembled; 0 where B resembles it."""
+        if new is None:
+            return self.before
+        pairs = similar_pairs(self.a, new, self.settings.method)
+        first = first_pictures(pairs, len(self.a.objects), picture[new.objects.frame])
+        return np.minimum(first, self.before)
+
+    def _curve(self, first: IntArray, pictures: int) -> CoverageCurve:
+        entered = overlap_numbers(self.own, first)
+        return CoverageCurve(coverage_curve(entered, pictures), coverage_curve(first, pictures))
+
+
+def _indices(placement: int, placements: int, baseline: int, count: int) -> list[int]:
+    """The random poses of a placement: those that `render` would take of so many frames, and its share of the rest."""
+    return [
+        index for index in range(count)
+        if (index * placements // baseline if index < baseline else (index - baseline) % placements) == placement
+    ]  # fmt: skip
+
+
+def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPicture]:
+    """The chosen pictures, those of one placement in a row."""
+    pictures = [ChosenPicture(number, rank) for rank, number in enumerate(chosen, 1)]
+    seeds = list(dict.fromkeys(pool.candidates[each.number].scene_seed for each in pictures))
+    return sorted(pictures, key=lambda each: (seeds.index(pool.candidates[each.number].scene_seed), each.rank))
+
+
+def _suitable_patch(a: FrameSet, b: FrameSet | None, camera: Camera) -> tuple[int, int]:
+    """A patch by the sets at hand and the pictures to come."""
+    sets = [a] if b is None else [a, b]
+    sizes = [*(frames.size for frames in sets), np.array([camera.lens.size], np.int64)]
+    return default_patch(sizes, [frames.objects.box for frames in sets])
+
+
+def _no_pairs() -> SimilarPairs:
+    return SimilarPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))

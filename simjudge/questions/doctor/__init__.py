@@ -1,0 +1,1 @@
+"""`doctor`: what something is usable for, and what to mend."""

@@ -1,0 +1,201 @@
+"""Checks of time: stamps that are filled in, that rise, of one clock, and topics that come without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from simjudge.core.arrays import IntArray
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE
+from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE
+from simjudge.data.rosbag2.writing import INVENTED_KEY
+from simjudge.questions.doctor.findings import CLOCK_TOPIC, ONE_CLOCK, PACE, RATE, RISING, STAMPS, Finding, quoted
+from simjudge.questions.doctor.survey import CLOCK, RecordingSurvey, TopicSurvey, as_nanoseconds
+
+STREAMS = (
+    IMAGE, COMPRESSED_IMAGE, CAMERA_INFO, "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/LaserScan",
+    "sensor_msgs/msg/Imu", "sensor_msgs/msg/NavSatFix", "sensor_msgs/msg/JointState", ODOMETRY, POSE,
+)  # fmt: skip
+"""Message types that sensors send at a rate of their own."""
+_APART = 0.5
+"""Seconds by which the stamps of two topics that arrive together may differ: more than any sensor takes to answer."""
+_PACE = 0.001
+"""Share by which stamps may run faster or slower than the recorder's clock."""
+_LONGEST_GAP = 5.0
+"""Usual intervals that the longest one may last."""
+_SIMULATED = 100_000_000
+"""Seconds since 1970 up to which stamps are those of a simulation that began at 0."""
+_LEAST = 5
+"""Messages from which intervals say something."""
+_SECOND = 1e9
+
+
+def check_clocks(survey: RecordingSurvey) -> list[Finding]:
+    """Make all checks of time.
+
+    Args:
+        survey: of the recording.
+    """
+    streams = survey.of_type(*STREAMS)
+    good = [topic for topic in streams if any(topic.stamp) and not len(_backwards(topic.stamp))]
+    return [
+        _stamps_filled_in(survey, streams), _stamps_rise(streams), _one_clock(survey, good), _pace(survey, good),
+        _clock_topic(survey), *(_rate(topic) for topic in streams if len(topic.received) >= _LEAST),
+    ]  # fmt: skip
+
+
+def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -> Finding:
+    limit = "no header stamp is 0"
+    if not streams:
+        return Finding.unknown(STAMPS, "no topic of a sensor")
+    made_up = survey.recording.custom_data().get(INVENTED_KEY)
+    if made_up:
+        return Finding.missing(STAMPS, f"{made_up} frames said no time when simjudge wrote them: it made these up")
+    empty = {topic.name: _unfilled(topic) for topic in streams if _unfilled(topic)}
+    figure = f"{sum(empty.values())} of {sum(len(topic.stamp) for topic in streams)} are 0"
+    worst = max(empty, key=lambda name: empty[name], default="")
+    note = f"{', '.join(empty)}: simjudge takes the time of recording where all of a topic are 0"
+    return Finding.measured(
+        STAMPS, worst, figure, limit, good=not empty, note=note,
+        mend=f"simjudge convert {quoted(survey.recording.path)} stamped.mcap",
+    )  # fmt: skip
+
+
+def _unfilled(topic: TopicSurvey) -> int:
+    """How many stamps are 0; those received first, at one time, are none where a simulation begins at 0."""
+    leading = next((number for number, stamp in enumerate(topic.stamp) if stamp), 0)
+    at_once = leading > 0 and topic.received[leading - 1] == topic.received[0]
+    begins_at_zero = at_once and topic.stamp[leading] < _SIMULATED * _SECOND
+    return topic.stamp.count(0) - (leading if begins_at_zero else 0)
+
+
+def _backwards(stamps: Sequence[int]) -> IntArray:
+    """Numbers of the messages whose stamp is before the last one's; a topic of equal stamps is a list of things."""
+    filled = as_nanoseconds(list(stamps))
+    return np.flatnonzero(np.diff(filled) < 0) + 1
+
+
+def _stamps_rise(streams: Sequence[TopicSurvey]) -> Finding:
+    limit = "never back in time"
+    checked = {topic.name: topic for topic in streams if not _unfilled(topic) and len(topic.stamp) > 1}
+    if not checked:
+        return Finding.unknown(RISING, "no topic of a sensor with stamps")
+    jumps = {name: _backwards(topic.stamp) for name, topic in checked.items()}
+    worst = max(jumps, key=lambda name: len(jumps[name]))
+    count = sum(map(len, jumps.values()))
+    note = ""
+    if count:
+        at, stamp = int(jumps[worst][0]), as_nanoseconds(checked[worst].stamp)
+        back = (stamp[at - 1] - stamp[at]) / _SECOND
+        note = f"{worst} first at message {at + 1}, back by {back:.3f} s: a clock that was set, or two publishers"
+    return Finding.measured(
+        RISING, worst if count else "", f"{count} jumps back in {len(checked)} topics", limit, good=count == 0,
+        note=note, mend=f"ros2 topic info --verbose {worst}",
+    )  # fmt: skip
+
+
+def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
+    """Whether messages that were received at one time have stamps of one time."""
+    limit = f"within {_APART:g} s"
+    clocks = {topic.name: (as_nanoseconds(topic.received), as_nanoseconds(topic.stamp)) for topic in good}
+    for (namespace, held), child in product(survey.of_namespaces.items(), ("base_link", "base_footprint")):
+        received, stamps = held.moving.get(child, ([], []))
+        if received and any(stamps) and not len(_backwards(sorted(stamps))):
+            clocks[f"{namespace and namespace + '/'}tf of {child}"] = (as_nanoseconds(received), as_nanoseconds(stamps))
+    if len(clocks) < 2:
+        return Finding.unknown(ONE_CLOCK, "fewer than two topics with stamps that rise")
+    reference = max(clocks, key=lambda name: len(clocks[name][0]))
+    apart = {name: _lag(clocks[name], clocks[reference]) for name in clocks}
+    # The reference may be the one that is off: the median topic is right.
+    middle = float(np.median(list(apart.values())))
+    worst = max(apart, key=lambda name: abs(apart[name] - middle))
+    off = apart[worst] - middle
+    note = f"the stamps of {worst} are {abs(off):.3f} s {'ahead of' if off > 0 else 'behind'} those of other topics"
+    return Finding.measured(
+        ONE_CLOCK, worst if abs(off) > _APART else "", f"{abs(off):.3f} s at most", limit, good=abs(off) <= _APART,
+        note=f"{note}: computers whose clocks differ", mend=_clock_line(survey, worst, off),
+    )  # fmt: skip
+
+
+def _clock_line(survey: RecordingSurvey, worst: str, off: float) -> str:
+    """For images, the replay that takes the difference out; else what sets the clock of the robot's computer."""
+    if any(topic.name == worst for topic in survey.of_type(IMAGE, COMPRESSED_IMAGE)):
+        path = quoted(survey.recording.path)
+        return f"simjudge replay {path} --scene lab --camera reference --time-offset {-off:.3f} --out replayed.mcap"
+    return "chronyc tracking && sudo chronyc makestep"
+
+
+def _lag(one: tuple[IntArray, IntArray], reference: tuple[IntArray, IntArray]) -> float:
+    """Seconds by which stamps are ahead of what a reference's stamps were when they were received (median)."""
+    # In floating point seconds from the reference's start: nanoseconds since 1970 do not fit 53 bits.
+    zero_received, zero_stamp = reference[0][0], reference[1][0]
+    order = np.argsort(reference[0], kind="stable")
+    x = (reference[0][order] - zero_received) / _SECOND
+    y = (reference[1][order] - zero_stamp) / _SECOND
+    at = (one[0] - zero_received) / _SECOND
+    expected = np.interp(at, x, y)
+    # Before its first and after its last message the reference's clock runs on.
+    expected += np.where(at < x[0], at - x[0], 0.0) + np.where(at > x[-1], at - x[-1], 0.0)
+    return float(np.median((one[1] - zero_stamp) / _SECOND - expected))
+
+
+def _pace(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
+    """Whether stamps run as fast as the recorder's clock."""
+    limit = f"within {_PACE:.1%} of the recorder's clock"
+    long = [topic for topic in good if len(topic.stamp) >= _LEAST and topic.received[-1] > topic.received[0]]
+    if not long:
+        return Finding.unknown(PACE, f"no topic of {_LEAST} messages with stamps that rise")
+    topic = max(long, key=lambda each: each.received[-1] - each.received[0])
+    received, stamp = as_nanoseconds(topic.received), as_nanoseconds(topic.stamp)
+    seconds = float(received[-1] - received[0]) / _SECOND
+    x, y = (received - received[0]) / _SECOND, (stamp - stamp[0]) / _SECOND
+    pace = float(np.polyfit(x, y, 1)[0])
+    # Jitter of single messages moves the slope of a short recording.
+    jitter = float(np.std(y - np.polyval(np.polyfit(x, y, 1), x))) / max(seconds, 1e-9)
+    figure = f"{pace:.4f} s of stamps in a second of recording, over {seconds:.1f} s"
+    if stamp[0] < _SIMULATED * _SECOND or survey.of_type(CLOCK):
+        return Finding.measured(PACE, topic.name, f"{figure}, simulated time", limit, good=True)
+    return Finding.measured(
+        PACE, topic.name, figure, limit, good=abs(pace - 1) <= _PACE + 4 * jitter,
+        note="a recording that was played slower or faster, or a clock that drifts",
+        mend="ros2 bag record --use-sim-time --all",
+    )  # fmt: skip
+
+
+def _clock_topic(survey: RecordingSurvey) -> Finding:
+    topics = survey.of_type(CLOCK)
+    if not topics:
+        first = [topic.stamp[0] for topic in survey.topics.values() if topic.stamp]
+        simulated = any(0 < stamp < _SIMULATED * _SECOND for stamp in first)
+        whose = "though stamps are those of a simulation" if simulated else "time is that of the computers"
+        return Finding.unknown(CLOCK_TOPIC, f"no /clock: {whose}")
+    topic = topics[0]
+    back = _backwards(topic.stamp)
+    figure = f"{len(back)} of {len(topic.stamp)} back in time"
+    note = "two publishers of /clock, or a simulation that began anew"
+    return Finding.measured(
+        CLOCK_TOPIC, topic.name, figure, "never back", good=not len(back), note=note,
+        mend=f"ros2 topic info --verbose {topic.name}",
+    )  # fmt: skip
+
+
+def _rate(topic: TopicSurvey) -> Finding:
+    """Rate and longest gap, by stamps where they can be used, else by receive times."""
+    stamp = as_nanoseconds(topic.stamp)
+    usable = len(stamp) == len(topic.received) and np.all(np.diff(stamp) > 0)
+    interval = np.diff(stamp if usable else as_nanoseconds(topic.received)) / _SECOND
+    usual, longest = float(np.median(interval)), float(interval.max())
+    limit = f"longest interval at most {_LONGEST_GAP:g} usual ones"
+    if usual <= 0:
+        return Finding.unknown(RATE, "its messages were received in bunches, and their stamps do not rise", topic.name)
+    at = int(np.argmax(interval))
+    gaps = int((interval > _LONGEST_GAP * usual).sum())
+    figure = f"{1 / usual:.4g} Hz, longest interval {longest:.3g} s"
+    counted = "1 gap" if gaps == 1 else f"{gaps} gaps"
+    note = f"{counted}; the longest begins {float(interval[:at].sum()):.3f} s after its first message"
+    return Finding.measured(
+        RATE, topic.name, figure, limit, good=gaps == 0, note=note,
+        mend=f"ros2 bag record --storage mcap --max-cache-size 1000000000 {topic.name}",
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""`simjudge doctor [ANY]`: what of a recording, a data set or a running graph is usable for which question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.terminal.common import exit_if_lost, print_note
+
+if TYPE_CHECKING:
+    from simjudge.questions.doctor.diagnosis import Diagnosis
+    from simjudge.questions.doctor.usable_for import Answer
+
+
+def doctor(
+    source: Path | None = typer.Argument(
+        None, metavar="[ANY]", help="A recording, or a data set of pictures or clouds; none: the running ROS graph."
+    ),
+    live: bool = typer.Option(False, "--live", help="Look at the running ROS graph."),
+    seconds: float = typer.Option(5.0, help="Time to listen to a running graph [s]."),
+    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
+    purpose: str | None = typer.Option(
+        None,
+        "--for",
+        metavar="QUESTION",
+        help="End with exit code 1 where this cannot be answered: compare, replay, objects, lidar, live or drive.",
+    ),
+    out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for what was found."),
+) -> None:
+    """Say what something is usable for: frames, clocks, calibration, labels, rates; and what mends the rest.
+
+    The exit code is 1 where a check fails, or with --for where that question cannot be answered. What is only missing
+    fails no check.
+    """
+    from simjudge.core.errors import UsageError
+    from simjudge.questions.doctor.doctor import diagnose
+    from simjudge.questions.doctor.live_diagnosis import diagnose_graph
+    from simjudge.questions.doctor.usable_for import NO
+    from simjudge.results.result_folder import write_json
+
+    if source is not None and live:
+        raise UsageError(f"{source} or --live: give one of them")
+    found = diagnose_graph(seconds, image_topic=image_topic) if source is None else diagnose(
+        source, image_topic=image_topic
+    )
+    asked = None if purpose is None else found.question(purpose)
+    _print(found, asked)
+    if out is not None:
+        write_json(out, found.content())
+    for name in found.failed:
+        print_note(f"failed: {name}")
+    if (asked is None and found.failed) or (asked is not None and asked.answer == NO):
+        raise typer.Exit(EXIT_FAILED)
+    exit_if_lost(found.losses)
+
+
+def _print(found: Diagnosis, asked: Answer | None) -> None:
+    """The questions, the commands that answer them, what mends the rest, and the checks."""
+    from simjudge.questions.doctor.usable_for import NO
+    from simjudge.terminal.tables import print_wrapped_table
+
+    typer.echo(f"{found.path}: {found.kind}")
+    if found.topics:
+        print_wrapped_table(found.topic_table)
+    print_wrapped_table(found.questions)
+    for answer in found.answers:
+        if answer.answer != NO and asked in (None, answer):
+            typer.echo(f"{answer.question.name}: {found.command(answer)}")
+    if found.remedies:
+        typer.echo("\nWhat mends it:")
+    for line, checks in found.remedies.items():
+        typer.echo(f"{', '.join(checks)}:\n    {line}")
+    print_wrapped_table(found.checks)
+    for line in found.not_checked:
+        typer.echo(f"not checked, {line}")
+    for note in found.notes:
+        print_note(note)

@@ -1,0 +1,232 @@
+"""Checks of space: frames that are named, one tree of transforms, poses that cover the images, a camera on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from simjudge.core.arrays import IntArray
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.recorded_mounts import Links, standing_pose
+from simjudge.data.rosbag2.recorded_poses import (
+    ODOMETRY,
+    POSE,
+    POSE_COVARIANCE,
+    TRANSFORMS,
+    RecordedPoses,
+    pose_topics,
+    read_poses,
+)
+from simjudge.geometry.poses import Pose
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.questions.doctor.clock_checks import STREAMS
+from simjudge.questions.doctor.findings import (
+    COVERED,
+    FRAME_IDS,
+    JUMPS,
+    MOTION,
+    MOUNT,
+    ONE_CLOCK,
+    OPTICAL,
+    POSES,
+    RISING,
+    STAMPS,
+    TREE,
+    Finding,
+    failed,
+    quoted,
+)
+from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey, TransformSurvey, as_nanoseconds
+
+_COVERED = 0.95
+"""Share of the images that need a pose at their time."""
+_UPWARD = 0.8
+"""Cosine of the angle to the vertical from which an optical axis looks at the sky."""
+_OF_NO_FRAME = ("sensor_msgs/msg/JointState",)
+"""Messages of no place: their publishers leave the frame empty."""
+_PREFERRED = (ODOMETRY, POSE, TRANSFORMS, POSE_COVARIANCE)
+"""Where poses are taken from where several topics have them."""
+
+
+def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Sequence[Finding]) -> list[Finding]:
+    """Make all checks of space.
+
+    Args:
+        survey: of the recording.
+        camera: its images; None where there are none.
+        before: what the checks of time found.
+    """
+    near = "" if camera is None else camera.name
+    poses, found = _poses(survey, near)
+    return [
+        _frame_ids(survey), _tree(survey.transforms(near)), *found, _coverage(survey, camera, poses, before),
+        *_mount(survey, camera, poses), _odometry(survey, near),
+    ]  # fmt: skip
+
+
+def _frame_ids(survey: RecordingSurvey) -> Finding:
+    streams = [topic for topic in survey.of_type(*STREAMS) if topic.type not in _OF_NO_FRAME]
+    limit = "one frame a topic, never empty"
+    if not streams:
+        return Finding.unknown(FRAME_IDS, "no topic of a sensor")
+    empty = [topic.name for topic in streams if topic.frame_ids[""]]
+    several = [topic.name for topic in streams if len(topic.frame_ids) > 1 and topic.name not in empty]
+    figure = f"{len(empty)} of {len(streams)} topics without, {len(several)} with several"
+    trouble = [*empty, *several]
+    return Finding.measured(
+        FRAME_IDS, trouble[0] if trouble else "", figure, limit, good=not trouble, note=", ".join(trouble),
+        mend=f"ros2 topic echo --field header.frame_id {trouble[0]}" if trouble else "",
+    )  # fmt: skip
+
+
+def _tree(transforms: TransformSurvey) -> Finding:
+    limit = "every frame has one parent, one root"
+    links = transforms.tree.links
+    if not links:
+        return Finding.missing(TREE, "no transforms: record /tf and /tf_static too",
+                               "ros2 bag record --storage mcap --all")  # fmt: skip
+    roots = sorted({link.parent for link in links.values()} - set(links))
+    figure = f"{len(transforms.tree.frames())} frames, {len(roots)} root{'s' if len(roots) != 1 else ''}"
+    note = transforms.trouble or (f"roots {', '.join(roots)}: nothing links them" if len(roots) > 1 else "a circle")
+    mend = "ros2 run tf2_tools view_frames"
+    if len(roots) > 1:
+        mend = f"ros2 run tf2_ros static_transform_publisher --frame-id {roots[0]} --child-frame-id {roots[1]}"
+    good = len(roots) == 1 and not transforms.trouble
+    return Finding.measured(TREE, "", figure, limit, good=good, note=note, mend=mend)
+
+
+def _poses(survey: RecordingSurvey, near: str) -> tuple[RecordedPoses | None, list[Finding]]:
+    path = survey.recording.path
+    topics = {name: kind for name, kind in pose_topics(survey.recording).items() if survey.topics[name].received}
+    if not topics:
+        mend = "ros2 bag record --storage mcap --all"
+        why = "no Odometry, PoseStamped or tf: the robot does not say where it is, or nobody recorded it"
+        return None, [Finding.missing(POSES, why, mend), Finding.unknown(JUMPS, "no poses")]
+    troubles: list[str] = []
+    for name in sorted(topics, key=lambda each: (not _shared(each, near), _PREFERRED.index(topics[each]))):
+        try:
+            poses = read_poses(path, name)
+        except SimjudgeError as error:
+            troubles.append(str(error).removeprefix(f"{path}: "))
+            continue
+        return poses, _pose_findings(survey, poses)
+    mend = f"simjudge replay {quoted(path)} --scene lab --camera reference --poses {next(iter(topics))}"
+    found = Finding.measured(POSES, next(iter(topics)), "none that can be used", "a trajectory", good=False,
+                             note=troubles[0], mend=f"{mend} --child base_link --out replayed.mcap")  # fmt: skip
+    return None, [found, Finding.unknown(JUMPS, "no poses")]
+
+
+def _pose_findings(survey: RecordingSurvey, poses: RecordedPoses) -> list[Finding]:
+    path, trajectory, limit = survey.recording.path, poses.trajectory, "below 20 m/s and 720 degrees a second"
+    count, stamp = len(trajectory), trajectory.stamp
+    lost = sum(poses.losses.counts.values())
+    length = float(np.linalg.norm(np.diff(trajectory.position, axis=0), axis=1).sum())
+    figure = (
+        f"{count} of {trajectory.child_frame_id or 'a body'} in {trajectory.frame_id}, "
+        f"{(stamp[-1] - stamp[0]) / 1e9:.1f} s, {length:.1f} m"
+    )
+    begin = f"simjudge replay {quoted(path)} --scene lab --camera reference --poses {poses.topic}"
+    mend = f"{begin} --skip-gaps --out replayed.mcap"
+    good = count > 1 and not lost
+    note = poses.losses.lines()[0] if lost else "one pose is no motion"
+    found = Finding.measured(POSES, poses.topic, figure, "no pose left out", good=good, note=note, mend=mend)
+    if count < 2:
+        return [found, Finding.unknown(JUMPS, "one pose", poses.topic)]
+    jumps = TrajectoryInterpolator(trajectory).jumps(int(stamp[0]), int(stamp[-1]))
+    where = f"first {(stamp[jumps[0]] - stamp[0]) / 1e9:.3f} s after the first pose" if len(jumps) else ""
+    again = f"{begin} --start {(stamp[jumps[-1]] - stamp[0]) / 1e9:.1f} --out replayed.mcap" if len(jumps) else ""
+    return [found, Finding.measured(JUMPS, poses.topic, f"{len(jumps)} jumps", limit, good=not len(jumps), note=where,
+                                    mend=again)]  # fmt: skip
+
+
+def _coverage(
+    survey: RecordingSurvey, camera: TopicSurvey | None, poses: RecordedPoses | None, before: Sequence[Finding]
+) -> Finding:
+    if camera is None or poses is None or len(poses.trajectory) < 2:
+        lacking = "no images" if camera is None else "no poses"
+        return Finding.unknown(COVERED, lacking)
+    for check in (STAMPS, RISING, ONE_CLOCK):
+        if failed(before, check):
+            return Finding.unknown(COVERED, f"see {check!r}", camera.name)
+    between = TrajectoryInterpolator(poses.trajectory)
+    stamp = as_nanoseconds(camera.stamp)
+    inside = between.covers(stamp)
+    usable = inside.copy()
+    usable[inside] = ~between.in_gap(stamp[inside])
+    share = float(usable.mean())
+    return Finding.measured(
+        COVERED, camera.name, f"{int(usable.sum())} of {len(stamp)} images have a pose at their time",
+        f"{_COVERED:.0%}, poses at most 0.5 s apart", good=share >= _COVERED, note=_uncovered(stamp, inside),
+        mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --poses {poses.topic} "
+        "--skip-gaps --out replayed.mcap",
+    )  # fmt: skip
+
+
+def _uncovered(stamp: IntArray, inside: np.ndarray) -> str:
+    outside = int((~inside).sum())
+    first = int(np.argmax(~inside))
+    return (
+        f"{outside} before the first or after the last pose, first at {stamp[first] / 1e9:.3f} s"
+        if outside
+        else "gaps between the poses"
+    )
+
+
+def _mount(survey: RecordingSurvey, camera: TopicSurvey | None, poses: RecordedPoses | None) -> list[Finding]:
+    """Where the camera sits on what the poses are of, and whether its frame looks ahead along z (REP 103)."""
+    if camera is None:
+        return [Finding.unknown(MOUNT, "no images"), Finding.unknown(OPTICAL, "no images")]
+    body = "base_link" if poses is None else poses.trajectory.child_frame_id.lstrip("/") or "base_link"
+    frame = camera.frame_id.lstrip("/")
+    pose = None if not frame else standing_pose(_standing(survey, camera.name), frame, body)
+    if pose is None:
+        publisher = "ros2 run tf2_ros static_transform_publisher --x 0.1 --z 0.2 --roll -1.5708 --yaw -1.5708"
+        lacking = Finding.missing(
+            MOUNT, f"no transforms that stand lead from {frame or 'the images (no frame)'} to {body}",
+            f"{publisher} --frame-id {body} --child-frame-id {frame or 'camera_optical_frame'}", camera.name,
+        )  # fmt: skip
+        return [lacking, Finding.unknown(OPTICAL, "the camera's place is not known", camera.name)]
+    return [
+        Finding.measured(MOUNT, camera.name, f"{_numbers(pose)} in {body}", "known", good=True),
+        _optical(survey, camera, pose),
+    ]  # fmt: skip
+
+
+def _standing(survey: RecordingSurvey, near: str) -> Links:
+    """The links of the camera's own robot that hold for ever; two robots may call theirs alike."""
+    out: dict[str, tuple[str, Pose]] = {}
+    for child, link in survey.transforms(near).tree.links.items():
+        if link.static:
+            with suppress(SimjudgeError):  # one that is no pose leads nowhere
+                out[child] = (link.parent, Pose(link.position[-1], link.orientation[-1]))
+    return out
+
+
+def _optical(survey: RecordingSurvey, camera: TopicSurvey, pose: Pose) -> Finding:
+    upward = float(pose.to_world(np.array([[0.0, 0.0, 1.0]]))[0, 2] - pose.position[2])
+    return Finding.measured(
+        OPTICAL, camera.name, f"z of {camera.frame_id} points {upward:+.2f} upward", f"below {_UPWARD:g} (REP 103)",
+        good=upward < _UPWARD, note="a body's frame (x ahead), not an optical one (z ahead)",
+        mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --mount "
+        f"{','.join(f'{value:.4g}' for value in pose.position)} --out replayed.mcap",
+    )  # fmt: skip
+
+
+def _numbers(pose: Pose) -> str:
+    x, y, z = pose.position
+    return f"{x:.3f} {y:.3f} {z:.3f} m"
+
+
+def _shared(topic: str, near: str) -> bool:
+    """Whether a topic is in the namespace of the robot that a camera belongs to."""
+    return topic.split("/")[1:2] == near.split("/")[1:2]
+
+
+def _odometry(survey: RecordingSurvey, near: str) -> Finding:
+    topics = sorted(survey.of_type(ODOMETRY), key=lambda topic: not _shared(topic.name, near))
+    if not topics:
+        return Finding.missing(MOTION, "no nav_msgs/msg/Odometry: drive_node follows its own motion by it",
+                               "ros2 run robot_localization ekf_node --ros-args --params-file ekf.yaml")  # fmt: skip
+    return Finding.measured(MOTION, topics[0].name, f"{len(topics[0].received)} messages", "there", good=True)

@@ -1,0 +1,189 @@
+"""Checks of what is labelled and found: in pictures and in clouds, and whether it belongs to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.core.arrays import BoolArray
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.object_tables import Objects
+from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.questions.doctor.findings import (
+    BOXES,
+    CLOUD_FIELDS,
+    CLOUDS,
+    CONTRACT,
+    FOUND_BOXES,
+    LABELS,
+    LABELS_FIT,
+    PREDICTIONS,
+    PREDICTIONS_FIT,
+    Finding,
+    quoted,
+)
+from simjudge.questions.doctor.fitting_detector import fitting_detector, has_only_label_pictures
+from simjudge.questions.doctor.kitti_rows import kitti_rows_note
+from simjudge.sensors.lidar_contract.check import check_lidar
+from simjudge.sensors.lidar_contract.outcomes import FAIL as CONTRACT_FAIL
+
+_SCANS = 20
+"""Scans that are held to what a lidar is."""
+_FIELDS = ("x", "y", "z", "intensity", "ring", "time")
+"""What simjudge takes of a point; drivers call the last three by names of their own, which are known."""
+
+
+def check_labels(
+    path: Path, frames: FrameSet | None, trouble: str = "", tolerance_s: float | None = None
+) -> list[Finding]:
+    """Whether pictures have labels and predictions.
+
+    Args:
+        path: of the recording or data set.
+        frames: as every command reads it; None where it cannot be read as pictures.
+        trouble: why it cannot.
+        tolerance_s: that may join labels to their pictures, seconds; None for a data set, which has no topics.
+    """
+    if frames is None:
+        why = trouble or "no pictures"
+        return [Finding.unknown(each, why) for each in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
+    shell = quoted(path)
+    join = kitti_rows_note(path)[1] or f"simjudge info {shell}"
+    if tolerance_s is not None:
+        join = f"simjudge convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
+    found = [_labels(path, frames), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
+    again = _detect(frames, shell)
+    return [*found, _fit(PREDICTIONS_FIT, "detection", frames, again)]
+
+
+def _labels(path: Path, frames: FrameSet) -> Finding:
+    shell = quoted(path)
+    labelled, count = int(frames.labelled.sum()), len(frames)
+    if not labelled and frames.semantic is None:
+        mend = f"simjudge convert {shell} labelled.mcap --labels labels_of_an_annotation_tool"
+        return Finding.missing(LABELS, "no ground truth: label the pictures with any tool, then join", mend)
+    form = _form(frames)
+    share = f"{labelled} of {count} pictures, {_things(frames.objects, frames)}"
+    something = len(frames.objects) > 0 or frames.semantic is not None
+    note = "; ".join(frames.losses.lines()[:1]) or "whoever labelled them found nothing, or in another format"
+    rows, mend = kitti_rows_note(path)
+    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=rows or note,
+                            mend=mend or f"simjudge info {shell}")  # fmt: skip
+
+
+def _form(frames: FrameSet) -> str:
+    """In which form the ground truth is."""
+    forms = ["boxes"] if len(frames.objects) else []
+    masks = frames.objects.masks
+    if masks is not None and any(masks.has(row) for row in range(len(frames.objects))):
+        forms.append("masks")
+    if frames.semantic is not None:
+        forms.append("label pictures")
+    return ", ".join(forms) or "labelled as empty"
+
+
+def _things(objects: Objects, frames: FrameSet) -> str:
+    kinds = np.unique(objects.class_id)
+    names = ", ".join(frames.class_name(int(each)) for each in kinds[:4]) + (" ..." if len(kinds) > 4 else "")
+    return f"{len(objects)} objects of {len(kinds)} classes ({names})" if len(kinds) else "0 objects"
+
+
+def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
+    """Whether any was left out when pictures and boxes were joined."""
+    has = frames.labelled.any() if what == "label" else frames.predicted.any()
+    lost = {kind: count for kind, count in frames.losses.counts.items() if kind.startswith(what)}
+    if not has and not lost:
+        return Finding.unknown(check, f"no {what}s")
+    lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
+    return Finding.measured(
+        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "",
+        mend=mend,
+    )  # fmt: skip
+
+
+def _predictions(frames: FrameSet, shell: str) -> Finding:
+    if not frames.predicted.any() and frames.predicted_semantic is None:
+        note = "no detector has run: compare --model runs one too"
+        return Finding.missing(PREDICTIONS, note, _detect(frames, shell))
+    count = 0 if frames.predictions is None else len(frames.predictions)
+    name = "" if frames.detector is None else str(getattr(frames.detector, "name", "") or "")
+    figure = f"{int(frames.predicted.sum())} of {len(frames)} pictures, {count} detections"
+    return Finding.measured(PREDICTIONS, name, figure, "at least one picture", good=True)
+
+
+def _detect(frames: FrameSet, shell: str) -> str:
+    """The line that runs a detector; only a folder holds predicted label pictures."""
+    out = "detected --to yolo" if has_only_label_pictures(frames) else "detected.mcap"
+    return f"simjudge detect {shell} --model {fitting_detector(frames)} --out {out}"
+
+
+def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: str) -> list[Finding]:
+    """Hold clouds to what a lidar is, and look for labels in them.
+
+    Args:
+        path: of the recording or data set.
+        topic: of the clouds in a recording; None for others.
+        clouds: as every command reads them; None where only scans can be read.
+        about: their name in the table.
+    """
+    shell, option = quoted(path), "" if topic is None else f" --topic {topic}"
+    found = [] if clouds is None else _fields(clouds, about)
+    try:
+        contracts = check_lidar(path, topic=topic, most=_SCANS)
+    except SimjudgeError as error:
+        note = str(error).removeprefix(f"{path}: ")
+        return [*found, Finding.measured(CONTRACT, about, "cannot be checked", "every check", good=False, note=note,
+                                         mend=f"simjudge info {shell}")]  # fmt: skip
+    for contract in contracts:
+        bad = [f"{each.check} ({each.figure})" for each in contract.outcomes if each.verdict == CONTRACT_FAIL]
+        found.append(Finding.measured(
+            CONTRACT, about or contract.name, contract.headline, "no check fails", good=contract.passed,
+            note="; ".join(bad), mend=f"simjudge check lidar {shell}{option}",
+        ))  # fmt: skip
+    return [*found, *_boxes(path, clouds, about)]
+
+
+def _fields(clouds: CloudSet, about: str) -> list[Finding]:
+    losses = Losses()
+    for index in range(len(clouds)):
+        try:
+            names = clouds[index].fields
+        except SimjudgeError as error:
+            losses.add("clouds", str(error))
+            continue
+        lacking = [name for name in _FIELDS[:3] if name not in names]
+        figure = ", ".join(names)
+        note = f"no {', '.join(lacking)}"
+        return [
+            Finding.measured(CLOUDS, about, f"{len(clouds)} clouds", "at least one", good=True),
+            Finding.measured(CLOUD_FIELDS, about, figure, "x, y, z at least", good=not lacking, note=note,
+                             mend=f"ros2 topic echo --once --field fields {about}"),
+        ]  # fmt: skip
+    return [Finding.measured(CLOUDS, about, "none can be read", "at least one", good=False, note=losses.reason,
+                             mend=f"ros2 topic echo --once {about}")]  # fmt: skip
+
+
+def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
+    if clouds is None:
+        rows, mend = kitti_rows_note(path)
+        unknown = [Finding.unknown(each, "scans are read without boxes", about) for each in (BOXES, FOUND_BOXES)]
+        return [Finding.missing(BOXES, rows, mend, about), unknown[1]] if rows else unknown
+    shell = quoted(path)
+    convert = f"simjudge convert {shell} clouds --to kitti"
+    detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
+    by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"
+    labels, found = Finding.missing(BOXES, by_hand, convert, about), Finding.missing(FOUND_BOXES, no_run, detect, about)
+    return [
+        _cuboids(labels, clouds.boxes, clouds.labelled),
+        _cuboids(found, clouds.predictions, clouds.predicted),
+    ]
+
+
+def _cuboids(missing: Finding, cuboids: CloudBoxes | None, clouds: BoolArray | None) -> Finding:
+    """How many clouds have cuboids; `clouds` tells for each whether it was labelled, or searched."""
+    if cuboids is None or clouds is None:
+        return missing
+    figure = f"{int(clouds.sum())} of {len(clouds)} clouds, {len(cuboids)} cuboids"
+    return Finding.measured(missing.check, missing.about, figure, "at least one cloud", good=True)

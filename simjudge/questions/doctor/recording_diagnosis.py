@@ -1,0 +1,171 @@
+"""A recording, looked at by all checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from simjudge.capture.simulators.found_simulators import find_simulator_labels, label_pictures
+from simjudge.core.errors import SimjudgeError
+from simjudge.data.format_support.format import Topics
+from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.topics import FrameTopics, camera_topics, choose_topics
+from simjudge.data.sets import image_topics, read_clouds, read_set
+from simjudge.questions.doctor.camera_checks import (
+    check_calibration,
+    check_images,
+    recorded_encodings,
+    recorded_images,
+)
+from simjudge.questions.doctor.clock_checks import check_clocks
+from simjudge.questions.doctor.diagnosis import Diagnosis
+from simjudge.questions.doctor.findings import (
+    BOXES,
+    CLOUDS,
+    FOUND_BOXES,
+    INPUT,
+    RECORDING,
+    Finding,
+)
+from simjudge.questions.doctor.fitting_detector import fitting_detector
+from simjudge.questions.doctor.frame_checks import check_frames
+from simjudge.questions.doctor.label_checks import check_clouds, check_labels
+from simjudge.questions.doctor.simulator_checks import check_simulators, types_with_messages
+from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds, survey_recording
+from simjudge.questions.doctor.usable_for import answer_questions
+from simjudge.sensors.cloud_series import measured_cloud_topics
+
+_INPUTS = (
+    "simjudge_msgs/msg/VehicleInput", "art_msgs/msg/VehicleInput", "geometry_msgs/msg/Twist",
+    "geometry_msgs/msg/TwistStamped", "ackermann_msgs/msg/AckermannDriveStamped", "sensor_msgs/msg/Joy",
+)  # fmt: skip
+"""Message types by which cars are driven."""
+
+
+def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = False) -> Diagnosis:
+    """Look at a recording.
+
+    Args:
+        path: of the recording.
+        image_topic: the images to look at, or a camera's name; None: the first camera's.
+        live: whether the messages are those of a running graph, to which nodes can be added.
+
+    Raises:
+        SimjudgeError: it cannot be read, or has no such images.
+    """
+    recording = Recording(path)
+    survey = survey_recording(recording)
+    notes = list(recording.notes)
+    camera, chosen, trouble = _camera(survey, image_topic, notes)
+    frames = None
+    if chosen is not None:
+        try:
+            frames = read_set(path, topics=image_topics(None if camera is None else camera.name))
+        except SimjudgeError as error:
+            trouble = str(error).removeprefix(f"{path}: ")
+    times = check_clocks(survey)
+    pictures = _pictures(survey, camera)
+    held = Finding.measured(RECORDING, "", f"{sum(recording.counts.values())} messages", "any", good=True)
+    findings = [
+        held, *times, *check_frames(survey, camera, times), *pictures,
+        *check_calibration(survey, camera, chosen, pictures),
+        *check_labels(path, frames, trouble, _tolerance(survey, camera)), *_clouds(path, recording), _input(survey),
+    ]  # fmt: skip
+    simulators = find_simulator_labels(types_with_messages(survey))
+    beside = None if not live else {
+        "images": "" if camera is None else camera.name,
+        "camera_info": "" if chosen is None else chosen.camera_info or "",
+    }  # fmt: skip
+    findings = check_simulators(path, simulators, findings, beside)
+    span = recording.span()
+    seconds = 0.0 if span is None else (span[1] - span[0]) / 1e9
+    kind = f"recording, {seconds:.1f} s, {len(survey.topics)} topics"
+    return Diagnosis(path, kind, findings, answer_questions(findings), notes, survey.losses,
+                     detector=fitting_detector(frames))  # fmt: skip
+
+
+def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicSurvey | None:
+    """The images that a diagnosis looks at.
+
+    Args:
+        survey: of the messages.
+        image_topic: as a person names it, or the camera; None: the first camera's.
+
+    Returns:
+        Their topic; None where there are none.
+    """
+    return _camera(survey, image_topic, [])[0]
+
+
+def _camera(
+    survey: RecordingSurvey, image_topic: str | None, notes: list[str]
+) -> tuple[TopicSurvey | None, FrameTopics | None, str]:
+    """The pictures that are looked at, the topics that belong to them, and why there are none."""
+    types = types_with_messages(survey)
+    if image_topic is None:
+        labels = label_pictures(find_simulator_labels(types), types)
+        types = {topic: kind for topic, kind in types.items() if topic not in labels}
+    where = str(survey.recording.path)
+    named = image_topic
+    counts = {name: len(topic.received) for name, topic in survey.topics.items()}
+    cameras = camera_topics(types, counts)
+    if named is None and len(cameras) > 1:
+        name, named = next(iter(cameras.items()))
+        others = ", ".join(list(cameras)[1:])
+        notes.append(f"several cameras: {name} is looked at; --image-topic chooses another: {others}")
+    try:
+        chosen = choose_topics(where, types, named, None, None, counts=counts)
+    except SimjudgeError as error:
+        if image_topic is not None:
+            raise
+        return None, None, "no pictures" if not cameras else str(error).removeprefix(f"{where}: ")
+    image = next((name for name in chosen.images if survey.topics[name].type in IMAGE_TYPES), None)
+    return (None if image is None else survey.topics[image]), chosen, ""
+
+
+def _pictures(survey: RecordingSurvey, camera: TopicSurvey | None) -> list[Finding]:
+    if camera is None:
+        return check_images(None, 0, "")
+    images = recorded_images(survey, camera)
+    return check_images(images, len(images), camera.name, recorded_encodings(survey, camera))
+
+
+def _tolerance(survey: RecordingSurvey, camera: TopicSurvey | None) -> float:
+    """Seconds that join most labels to their nearest picture: twice the usual distance, rounded up."""
+    labels = survey.of_type(LABELS)
+    if camera is None or not labels or not labels[0].stamp or not camera.stamp:
+        return 0.05
+    stamps, at = np.sort(as_nanoseconds(camera.stamp)), as_nanoseconds(labels[0].stamp)
+    after = np.clip(np.searchsorted(stamps, at), 1, max(len(stamps) - 1, 1))
+    near = np.minimum(np.abs(stamps[np.minimum(after, len(stamps) - 1)] - at), np.abs(stamps[after - 1] - at))
+    return max(float(np.ceil(2e-6 * np.median(near)) / 1e3), 0.001)
+
+
+def _clouds(path: Path, recording: Recording) -> list[Finding]:
+    topics = measured_cloud_topics(recording)
+    if not topics:
+        mend = "ros2 bag record --storage mcap --all"
+        return [Finding.missing(CLOUDS, "no point clouds", mend),
+                Finding.unknown(BOXES, "no point clouds"), Finding.unknown(FOUND_BOXES, "no point clouds")]  # fmt: skip
+    out: list[Finding] = []
+    for topic in topics:
+        try:
+            clouds = read_clouds(path, Topics(cloud_topic=topic))
+        except SimjudgeError as error:
+            note = str(error).removeprefix(f"{path}: ")
+            out.append(Finding.measured(CLOUDS, topic, "cannot be read", "at least one", good=False, note=note,
+                                        mend=f"ros2 topic echo --once {topic}"))  # fmt: skip
+            continue
+        out += check_clouds(path, topic, clouds, topic)
+    return out
+
+
+def _input(survey: RecordingSurvey) -> Finding:
+    topics = survey.of_type(*_INPUTS)
+    if not topics:
+        return Finding.missing(INPUT, "no command to a vehicle: VehicleInput, Twist, AckermannDriveStamped, Joy",
+                               "ros2 topic list --show-types")  # fmt: skip
+    held = ", ".join(f"{topic.name} ({topic.type})" for topic in topics)
+    return Finding.measured(INPUT, topics[0].name, held, "a type that simjudge knows", good=True)

@@ -1,0 +1,1 @@
+"""`compare-drives`: whether the simulated robot drives as the real one does."""

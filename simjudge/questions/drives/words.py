@@ -1,0 +1,174 @@
+"""What a comparison of drives says, in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simjudge.context.verdicts import GAPS, Reason, Verdict
+from simjudge.core.display import SummaryTable
+from simjudge.questions.drives.saved import SavedDrives
+from simjudge.reports.sentences import NO_GAP
+from simjudge.results.verdict_words import verdict_words
+
+COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
+_WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
+_DECIMALS = 4
+_WHY = {
+    Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
+    Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
+    Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
+}
+Row = Mapping[str, Any]
+
+
+def worst_verdict(result: SavedDrives) -> Verdict:
+    """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told.
+
+    Args:
+        result: the result.
+    """
+    verdicts = [row["verdict"] for row in result.metrics]
+    return next(each for each in _WORST_FIRST if each in verdicts)
+
+
+def headline(result: SavedDrives) -> str:
+    """The verdict in a few words.
+
+    Args:
+        result: the result.
+    """
+    verdict = worst_verdict(result)
+    if verdict == Verdict.PREDICTS:
+        return "The simulated car drives like the real one"
+    return verdict_words(verdict, 0.0).capitalize()
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict of a metric with its margin where it speaks of one.
+
+    Args:
+        row: of drives.json.
+    """
+    return verdict_words(row["verdict"], row["margin"], row["unit"])
+
+
+def metric_sentence(row: Row) -> str:
+    """What one metric says.
+
+    Args:
+        row: of drives.json.
+    """
+    name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
+    if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
+        return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
+    if verdict in GAPS:
+        away = f"The gap is {number(row['gap'])} {unit} (95 %: {_interval(row)})"
+        mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
+        return f"{name}: {verdict_text(row)}. {away}{mean}."
+    if verdict == Verdict.PREDICTS:
+        return (f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+                f"{_shown_gap_sentence(row)}")  # fmt: skip
+    if verdict == Verdict.CANNOT_TELL:
+        return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
+                f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
+    if verdict == Verdict.NO_OVERLAP:
+        return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
+    why = _WHY.get(row["verdict_reason"], "too little was compared, or no draws were asked for")
+    return f"{name}: {verdict_text(row)}: {why}."
+
+
+def _shown_gap_sentence(row: Row) -> str:
+    """The gap that these drives would have shown; empty where none is known."""
+    shown = row.get("detectable_gap")
+    if shown is None:
+        return ""
+    return f" Such drives show a gap of {number(shown)} {row['unit']} in about 80 of 100 cases."
+
+
+def lead(result: SavedDrives) -> str:
+    """What the overlap says.
+
+    Args:
+        result: the result.
+    """
+    first = result.metrics[0]
+    real, sim = (100 * (first[key] or 0.0) for key in ("overlap_a", "overlap_b"))
+    return (f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
+            f" {sim:.0f} % of the simulated ones a real one.")  # fmt: skip
+
+
+def misleading_places(result: SavedDrives) -> list[str]:
+    """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap.
+
+    Args:
+        result: the result.
+    """
+    lines = []
+    for row in result.metrics:
+        place, w1 = w1_by_place(result, row["metric"])
+        if row["verdict"] in GAPS and len(place):
+            worst = int(w1.argmax())
+            lines.append(f"{row['metric'].capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
+                         f" {number(float(w1[worst]))} {row['unit']} there.")  # fmt: skip
+    return lines
+
+
+def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
+    """Mean W1 of the real stretches at each place of the course.
+
+    Args:
+        result: the result.
+        metric: its name.
+
+    Returns:
+        Metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
+    """
+    import numpy as np  # noqa: PLC0415 - the sentences alone need it not
+
+    windows = result.tables.windows
+    known = np.isfinite(windows[f"w1 {metric}"])
+    place, index = np.unique(np.round(windows["place"][known], 6), return_inverse=True)
+    total = np.bincount(index.reshape(-1), windows[f"w1 {metric}"][known], len(place))
+    return place, total / np.maximum(np.bincount(index.reshape(-1), minlength=len(place)), 1)
+
+
+def drives_table(result: SavedDrives) -> SummaryTable:
+    """The table that the command prints.
+
+    Args:
+        result: the result.
+    """
+    return SummaryTable(COLUMNS, [table_row(row) for row in result.metrics], text_columns=3)
+
+
+def table_row(row: Row) -> Sequence[str]:
+    """The cells of a metric, by COLUMNS.
+
+    Args:
+        row: of drives.json.
+    """
+    p = row["p_adjusted"]
+    return [
+        row["metric"], verdict_text(row), row["unit"], number(row["gap"]), _interval(row),
+        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", number(row["mean_w1"]), number(row["noise"]),
+        number(row["mean_performance_a"]), number(row["mean_performance_b"]), number(row["overlap_a"], 2),
+        number(row["overlap_b"], 2),
+    ]  # fmt: skip
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with some significant digits.
+
+    Args:
+        value: None where there is none.
+        digits: that count.
+    """
+    # Adding 0 takes the sign from -0.
+    return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"
+
+
+def _interval(row: Row) -> str:
+    if row["gap_low"] is None:
+        return "-"
+    return f"{number(row['gap_low'])} to {number(row['gap_high'])}"

@@ -1,0 +1,1 @@
+"""`engines`: the engines of the simulator, checked and compared."""

@@ -1,0 +1,130 @@
+"""`simjudge engines compare SCENE`: two engines side by side, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
+from simjudge.terminal.number_types import takes_finite_numbers
+
+app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
+
+
+@app.command("compare")
+@takes_finite_numbers
+def compare(
+    scene: str = typer.Argument(..., metavar="SCENE", help="File or name."),
+    camera: str = typer.Option("plain", "--camera", metavar="FILE|NAME", help="The camera that sees it."),
+    out: Path = typer.Option(..., "--out", help="Folder for the page, both data sets and the judge's result."),
+    a: str = typer.Option("default", "--a", help="One engine."),
+    b: str = typer.Option("chrono", "--b", help="The other."),
+    poses: str = typer.Option("path", metavar="path|random|FILE", help="Where from, as simjudge render has it."),
+    count: int = typer.Option(12, "-n", min=1, help="How many poses."),
+    vehicle: str | None = typer.Option(None, help="The car that carries the camera.", show_default="art1"),
+    model: Path | None = typer.Option(None, "--model", help="Run this detector on both, and judge them by it."),
+    seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera."),
+) -> None:
+    """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
+    from simjudge.questions.engines.result import compare_engines
+
+    result = compare_engines(
+        scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,
+        log=print_note, progress=progress,
+    )  # fmt: skip
+    kinds, found = result.engines, result.numbers
+    typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
+    light, labels = found["seconds_light"], found["seconds_labels"]
+    typer.echo(f"seconds      A {light[0]:.3f} + {labels[0]:.3f}, B {light[1]:.3f} + {labels[1]:.3f} (light + labels)")
+    median, worst = (found[key] for key in ("corner_median_px", "corner_worst_px"))
+    corners = "nothing to compare" if median is None else f"median {median:.2f} px, worst {worst:.1f} px"
+    alone = f"{len(found['lonely'])} above 12 px in one alone"
+    typer.echo(f"corners      {corners}, {found['things_in_both']} boxes; {alone}")
+    typer.echo(f"agree        {'yes' if found['agree'] else 'no'}")
+    print_note(f"page in {result.page_path}")
+    exit_if_lost(result.losses)
+
+
+@app.command("drive")
+@takes_finite_numbers
+def drive(
+    names: list[str] = typer.Argument(None, metavar="ENGINE", show_default="default chrono"),
+    vehicle: str = typer.Option("art1", metavar="FILE|NAME", help="The car."),
+    out: Path | None = typer.Option(None, "--out", help="Write the numbers to this JSON file too."),
+) -> None:
+    """Drive the same car through throttle step, coast-down and turning circles in each engine."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from simjudge.questions.engines.driving_tests import compare_driving
+
+    result = compare_driving(names or ["default", "chrono"], out, vehicle=vehicle, log=print_note)
+    table = Table()
+    table.add_column(f"{result.vehicle} in")
+    for name in result.figures:
+        table.add_column(name, justify="right")
+    figures = list(result.figures.values())
+    for label, values in (
+        ("speed after 6 s, m/s", [f.speed for f in figures]),
+        ("seconds to half of it", [f.to_half for f in figures]),
+        ("coasts, m", [f.coast_distance for f in figures]),
+        ("coasts, s", [f.coast_time for f in figures]),
+        ("metres aside after 6 s", [f.drift for f in figures]),
+    ):
+        table.add_row(label, *(f"{value:.3f}" for value in values))
+    for steering in figures[0].circles:
+        radii = [f.circles[steering] for f in figures]
+        table.add_row(f"radius at {steering:+.1f}, m (no slip)", *(f"{r:.3f} ({ideal:.3f})" for r, ideal in radii))
+    Console(soft_wrap=True, highlight=False).print(table)
+
+
+@app.command("check")
+@takes_finite_numbers
+def check(
+    name: str = typer.Argument(..., metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
+    scene: str | None = typer.Option(
+        None, "--scene", metavar="FILE|NAME", help="Check in this scene too, from random camera poses."
+    ),
+    count: int = typer.Option(2, "-n", min=1, max=100, help="Camera poses in that scene."),
+    seed: int = typer.Option(0, min=0, help="Seed of that scene and its camera poses."),
+) -> None:
+    """Hold an engine to the contract that simjudge expects of one: one line a check, exit code 1 where one fails."""
+    from collections import Counter
+    from contextlib import closing
+
+    from simjudge.core.display import SummaryTable
+    from simjudge.engines.registry import engine_class, make_engine
+    from simjudge.scene.read import read_scene
+    from simjudge.terminal.tables import print_table
+    from simjudge.testing import ENGINE_CHECKS, check_engine, scene_checks
+    from simjudge.testing.contract_scene import LENS, contract_scene
+    from simjudge.testing.engine_checks import scene_cameras
+
+    builder = engine_class(name)
+    with closing(make_engine(name, contract_scene())) as engine:
+        print_note(f"{name}: {engine.name}, {engine.variant}")
+    checks = ENGINE_CHECKS
+    if scene is not None:
+        world = read_scene(scene, seed)
+        with closing(builder(world)) as engine:
+            cameras = scene_cameras(engine, scene, LENS, count, seed)
+        checks += scene_checks(world, LENS, cameras)
+    with progress("checks") as advance:
+        results = check_engine(builder, checks, advance)
+    rows = [
+        (each.check.part, f"{each.check.name}{f', {scene}' if at >= len(ENGINE_CHECKS) else ''}", each.status)
+        for at, each in enumerate(results)
+    ]
+    print_table(SummaryTable(("part", "check", "result"), rows, text_columns=3))
+    for each in results:
+        if each.status == "fail":
+            typer.echo(f"fail: {each.check.name}: {each.reason.rstrip('.')}. {each.check.why}")
+    missing = Counter(each.reason for each in results if each.status == "cannot be checked")
+    for reason, times in missing.items():
+        typer.echo(f"{times} cannot be checked: {reason}")
+    found = [each.status for each in results]
+    typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
+    if "fail" in found:
+        raise typer.Exit(EXIT_FAILED)

@@ -1,0 +1,1 @@
+"""`explain`: why B predicts A badly: which causes close the gap, and by how much."""

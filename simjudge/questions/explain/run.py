@@ -1,0 +1,295 @@
+"""Why B predicts A badly: causes are undone one by one and together, and the judge says what is left of the gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simjudge.context.compiled import forgo_blas
+from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.perception.detector import Detector
+from simjudge.questions.explain.attribution import (
+    FORWARD,
+    MOST_SHAPLEY,
+    SHAPLEY,
+    Causes,
+    all_subsets,
+    forward_order,
+    order_certainty,
+    resampled_interval,
+    shapley_values,
+    share_of_whole,
+)
+from simjudge.questions.explain.changed_sets import ChangedSets
+from simjudge.questions.explain.excess_judge import ExcessJudge
+from simjudge.questions.explain.explanation import (
+    EXPLANATION,
+    EXPLANATION_TABLE,
+    PIXELS_OF_A,
+    RENDERED,
+    CauseShare,
+    Explanation,
+    Interval,
+)
+from simjudge.questions.explain.inputs import (
+    check_settings,
+    claimed_folder,
+    read_pictures,
+    required_detector,
+    with_patch,
+)
+from simjudge.questions.explain.label_margins import WORDS, estimate_margins
+from simjudge.questions.explain.parameter_error import part_errors
+from simjudge.questions.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
+from simjudge.questions.explain.scene_content import why_not_scene
+from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
+from simjudge.sensors.camera_matching.camera_difference import SIDES, cause_words
+from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
+from simjudge.sensors.camera_matching.estimation_error import EstimationError, estimation_error
+from simjudge.studies.comparison import Source
+from simjudge.studies.inputs import describe_model
+from simjudge.studies.result_writing import certainty_parameters, method_parameters
+
+DETECTIONS = "detections"
+"""Folder beside explain.json: what the detector found on every changed set, so that an explanation goes on."""
+_OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, RENDERS, "explain.html", "waterfall.svg", "waterfall.pdf",
+         "waterfall.png", "waterfall.csv"}  # fmt: skip
+
+
+@takes_setting_keywords
+def explain_sets(  # noqa: PLR0913 - the options of the command
+    a: Source,
+    b: Source,
+    out: str | Path | None = None,
+    *,
+    settings: ExplainSettings,
+    camera: str | Path | None = None,
+    scene: str | Path | None = None,
+    a_camera: str | Path | None = None,
+    detector: Detector | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> Explanation:
+    """Explain a gap: which differences of the cameras cause it, and what share each of them has.
+
+    Args:
+        a: the set to be predicted, usually real, with images and labels.
+        b: the set that predicts it, usually simulated.
+        out: folder for explain.json and explain.csv; None writes nothing. Detections are kept there, so that an
+            explanation that was stopped goes on.
+        settings: all settings at once; keywords change single ones.
+        camera: that B was rendered through: a file or a name. With `scene`, causes that no filter undoes are tried:
+            B is rendered again.
+        scene: that B was rendered from.
+        a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
+        detector: a loaded detector; None: that of the settings.
+        log: told what a person should know.
+        progress: opens a progress bar.
+
+    Returns:
+        The share of each cause, with intervals.
+
+    Raises:
+        UsageError: no detector is given, or a setting makes no sense here.
+        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
+    """
+    check_settings(settings)
+    loaded = required_detector(settings) if detector is None else detector
+    sides = read_pictures(a, b, loaded, settings, log, progress)
+    settings = with_patch(settings, sides, log)
+    folder = None if out is None else claimed_folder(Path(out), _OURS)
+    sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
+    forgo_blas()
+    with renders_folder(folder) as renders:
+        given = RenderOptions(camera, scene, a_camera, renders)
+        explanation = _tried(sets, given, settings, log)
+    if folder is not None:
+        explanation.save(folder)
+    return explanation
+
+
+def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, log: Log) -> Explanation:
+    """Estimate every cause, undo all of them, and share the gap."""
+    wanted, progress = settings.causes or CAUSE_NAMES, sets.progress
+    sets.rendered, not_tried = rendered_sets(sets.sides, given, settings, log, progress)
+    rendered = [] if sets.rendered is None else sets.rendered.changes.causes()
+    b = sets.sides[1].frames if sets.rendered is None else sets.rendered.of(rendered)
+    with progress("comparing the cameras") as advance:
+        pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
+        difference = estimate_difference(pictures[0], pictures[1], advance=advance)
+    with progress("estimating them again") as advance:
+        error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
+                                 advance=advance)  # fmt: skip
+    found = [*rendered, *(name for name in difference.causes() if name in wanted)]
+    judge = ExcessJudge(sets, difference, settings)
+    if LABEL_MARGINS in wanted:
+        judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
+        found += [LABEL_MARGINS] if judge.margins.matters else []
+    asked_last = [name for name in wanted if name in SCENE_CAUSES]
+    missing = [name for name in wanted if name not in [*found, *not_tried, *asked_last]]
+    # What is rendered for one answer alone is gone after it.
+    kept = b if given.renders.kept and rendered else None
+    sharing = _shared(judge, error, found, log)
+    explained = _explanation(judge, sharing, missing)
+    if asked_last and explained.is_gap and explained.rest.sign > 0:
+        last_b = b if sets.rendered is None else sets.rendered.of(frozenset(sharing.parts))
+        reason = why_not_scene(sets.sides[0].frames, last_b, paired=settings.paired)
+        not_tried |= dict.fromkeys(asked_last, reason) if reason is not None else {}
+        if reason is None:
+            explained = _explanation(judge, _with_scene(judge, sharing, asked_last), missing)
+    return replace(explained, not_tried=not_tried, rendered=sets.rendered is not None, changed_b=kept)
+
+
+@dataclass(frozen=True)
+class _Sharing:
+    """A gap that was shared: by cause its part, and by how much the gap falls if it is undone alone, and last."""
+
+    parts: dict[str, FloatArray]
+    alone: dict[str, Interval]
+    last: dict[str, Interval]
+    way: str
+    rest_error: FloatArray
+
+
+def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], log: Log) -> _Sharing:
+    """Try every cause alone and last, and share the gap among those that matter.
+
+    The draws of frames say how far each part may be off, and so does the error of the estimated cameras.
+    """
+    none, every = frozenset[str](), frozenset(found)
+    judge([none, every, *(frozenset({name}) for name in found), *(every - {name} for name in found)])
+    alone = {name: _fall(judge, none, frozenset({name})) for name in found}
+    last = {name: _fall(judge, every - {name}, every) for name in found}
+    players = list(found)
+    if len(players) > MOST_SHAPLEY:
+        players = [name for name in found if alone[name].sign or last[name].sign]
+    if len(players) <= MOST_SHAPLEY:
+        sharing = SHAPLEY
+        subsets = all_subsets(players)
+        values = shapley_values(dict(zip(subsets, judge(subsets), strict=True)), players)
+    else:
+        sharing = FORWARD
+        log(f"note: {len(players)} causes matter; the gap is shared in a forward order, not by Shapley values")
+        values = forward_order(players, judge)
+    errors = part_errors(judge, error, found, list(values))
+    return _Sharing(
+        {name: value + errors.parts[name] for name, value in values.items()},
+        {name: _fall(judge, none, frozenset({name}), errors.alone[name]) for name in found},
+        {name: _fall(judge, every - {name}, every, errors.last[name]) for name in found},
+        sharing, errors.rest,
+    )  # fmt: skip
+
+
+def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> _Sharing:
+    """Share what is left, once all causes of a sharing are undone, among what the scene shows."""
+    before = frozenset(sharing.parts)
+    every = before.union(names)
+    subsets = all_subsets(names)
+    left = judge([before | chosen for chosen in subsets])
+    shares = shapley_values(dict(zip(subsets, left, strict=True)), names)
+    # What the estimated cameras leave too much or too little falls to what A's pixels close.
+    each = sharing.rest_error / len(names)
+    return replace(
+        sharing,
+        parts=sharing.parts | {name: share + each for name, share in shares.items()},
+        alone=sharing.alone | {name: _fall(judge, before, before | {name}, each) for name in names},
+        last=sharing.last | {name: _fall(judge, every - {name}, every) for name in names},
+        rest_error=0 * sharing.rest_error,
+    )
+
+
+def _fall(judge: ExcessJudge, before: Causes, after: Causes, error: FloatArray | float = 0.0) -> Interval:
+    """By how much the gap falls from one set of undone causes to another, and by how much this moves in each draw."""
+    first, second = judge([before, after])
+    return _interval(first - second + error)
+
+
+def _interval(values: FloatArray) -> Interval:
+    return Interval(float(values[0]), *resampled_interval(values))
+
+
+def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) -> Explanation:
+    whole, left = judge([frozenset(), frozenset(sharing.parts)])
+    left = left + sharing.rest_error
+    sure = judge.certainty
+    if sure is None:
+        raise SimjudgeError("nothing was compared")
+    ordered = dict(sorted(sharing.parts.items(), key=lambda item: -float(item[1][0])))
+    draft = Explanation(
+        names=(judge.sets.sides[0].frames.name, judge.sets.sides[1].frames.name),
+        frames=judge.frames,
+        mean_w1=judge.mean_w1,
+        certainty=sure,
+        causes=(),
+        rest=_interval(left),
+        rest_share=None,
+        sharing=sharing.way,
+        first_sure=None,
+        order_sure=None,
+        without_effect=tuple(missing),
+        parameters=_parameters(judge),
+        runs=judge.sets.runs,
+        losses=judge.sets.losses,
+    )
+    first, order = order_certainty(ordered)
+    names = [*ordered, *(name for name in sharing.alone if name not in ordered)]
+    causes = tuple(
+        _cause(
+            judge, name, (sharing.alone[name], sharing.last[name]), ordered.get(name), whole if draft.is_gap else None
+        )
+        for name in names
+    )
+    rest_share = _interval(share_of_whole(left, whole)) if draft.is_gap else None
+    return replace(draft, causes=causes, rest_share=rest_share, first_sure=first, order_sure=order)
+
+
+def _cause(
+    judge: ExcessJudge,
+    name: str,
+    tried: tuple[Interval, Interval],
+    value: FloatArray | None,
+    whole: FloatArray | None,
+) -> CauseShare:
+    """One row; a share only where the whole can be told from nothing."""
+    share = None if value is None or whole is None else _interval(share_of_whole(value, whole))
+    w1 = None if value is None else _interval(value)
+    if name == LABEL_MARGINS:
+        growth = [] if judge.margins is None else judge.margins.growth.tolist()
+        moved = {"name": LABEL_MARGINS, "parameters": {"growth": growth}}
+        return CauseShare(name, WORDS, "b", (moved,), *tried, w1, share)
+    if name in SCENE_CAUSES:
+        pasted = {"name": PIXELS_OF_A, "parameters": {}}
+        return CauseShare(name, SCENE_CAUSES[name], "b", (pasted,), *tried, w1, share)
+    if name in RENDERED_CAUSES and judge.sets.rendered is not None:
+        changed = {"name": RENDERED, "parameters": judge.sets.rendered.changes.parameters(name)}
+        return CauseShare(name, RENDERED_CAUSES[name], "b", (changed,), *tried, w1, share)
+    side = judge.difference.side(name)
+    filters = tuple(
+        {"name": step.name, "parameters": dict(step.parameters)}
+        for each in SIDES
+        for step in judge.difference.steps(each, {name})
+    )
+    ends = tuple(judge.difference.at_end(name))
+    return CauseShare(name, cause_words(name), side, filters, *tried, w1, share, ends)
+
+
+def _parameters(judge: ExcessJudge) -> dict[str, Any]:
+    settings = judge.settings
+    sure = judge.certainty
+    made = None if sure is None else EntryNumbers().judged(sure)
+    sides = {
+        which: None if side.path is None else {"path": str(side.path), "sha256": hash_files(side.path)}
+        for which, side in zip("ab", judge.sets.sides, strict=True)
+    }
+    return method_parameters(settings, None) | certainty_parameters(settings, made) | {
+        "metric": settings.metric, "paired": settings.paired, "sample": settings.sample, "inputs": sides,
+        "model": describe_model(settings),
+    }  # fmt: skip

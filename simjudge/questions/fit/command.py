@@ -1,0 +1,68 @@
+"""`simjudge fit A B --camera C --out DIR`: the camera under which B predicts A best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from simjudge.core.errors import UsageError
+from simjudge.questions.fit.settings import FitSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
+
+if TYPE_CHECKING:
+    from simjudge.studies.comparison import Source
+
+
+@takes_settings
+def fit(
+    settings: FitSettings,
+    a: Path = typer.Argument(..., help="The set to be predicted, usually real: any data set or recording with images."),
+    b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
+    out: Path = typer.Option(..., "--out", help="Folder for the fit; a stopped one goes on there."),
+    camera: str | None = typer.Option(
+        None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
+    ),
+    sensors: str | None = typer.Option(
+        None, help="Lidar: sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers."
+    ),
+    rendered: list[str] | None = typer.Option(
+        None,
+        "--rendered",
+        metavar="SENSORS=CLOUDS",
+        help="Lidar: B's scans rendered with a file of another divergence; several of them fit the divergence.",
+    ),
+) -> None:
+    """Fit a camera or a lidar so that B predicts A best, and test it on frames that were not fitted.
+
+    The search starts from what the pictures tell of both cameras. The detector (--model) judges every camera that is
+    tried. Parameters that the frames cannot tell are named.
+    """
+    from simjudge.questions.fit.camera_fit import PAGE
+    from simjudge.questions.fit.page import fit as run
+    from simjudge.terminal.tables import print_table
+
+    found = run(
+        a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),
+        log=print_note, progress=progress,
+    )  # fmt: skip
+    print_table(found.table())
+    for line in found.sentences():
+        print_note(line)
+    print_note(f"fit in {out}; to look at it, open {out / PAGE}")
+    exit_if_lost(found.losses)
+
+
+def _rendered(given: list[str]) -> dict[str | Path, Source]:
+    """Clouds by sensor file."""
+    found: dict[str | Path, Source] = {}
+    for words in given:
+        sensors, sign, clouds = words.partition("=")
+        if not (sensors and sign and clouds):
+            raise UsageError(f"--rendered {words}: a sensor file and its clouds are needed, as in wide.yaml=wide.mcap")
+        if sensors in found:
+            raise UsageError(f"--rendered {words}: {sensors} is given twice")
+        found[sensors] = Path(clouds)
+    return found

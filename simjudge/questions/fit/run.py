@@ -1,0 +1,242 @@
+"""Calibration by the judge: the parameters of a camera under which B predicts A best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from simjudge.context.compiled import forgo_blas
+from simjudge.context.reductions import reduce_comparisons
+from simjudge.context.verdicts import SIGNIFICANCE
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.perception.detector import Detector
+from simjudge.questions.explain.changed_sets import ChangedSets
+from simjudge.questions.explain.inputs import (
+    check_settings,
+    claimed_folder,
+    read_pictures,
+    required_detector,
+    with_patch,
+)
+from simjudge.questions.fit.camera_fit import (
+    FIT,
+    FITTED_CAMERA,
+    PAGE_FILES,
+    CameraFit,
+    HeldOutW1,
+    ParameterFit,
+)
+from simjudge.questions.fit.cma_search import search_minimum
+from simjudge.questions.fit.fitted_vector import FittedParameter, chosen_parameters, decode, encode
+from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
+from simjudge.sensors.camera_matching.camera_difference import CameraDifference, cause_words
+from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sensors.camera_matching.estimation_error import estimation_error
+from simjudge.studies.comparison import Source
+from simjudge.studies.inputs import InputSet
+from simjudge.studies.painted_masks import painted_geometry
+from simjudge.studies.set_comparison import SetComparison, comparison_units
+
+DETECTIONS = "detections"
+"""Folder beside fit.json: what the detector found under every camera that was tried, so that a fit goes on."""
+_LEAST_FRAMES = 10
+_EVERYTHING = frozenset(FITTED)
+
+
+@takes_setting_keywords
+def fit_camera(
+    a: Source,
+    b: Source,
+    out: str | Path | None = None,
+    *,
+    settings: FitSettings,
+    camera: str | Path | None = None,
+    detector: Detector | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> CameraFit:
+    """Fit the parameters of B's camera so that B predicts A best, and test them on frames that were not fitted.
+
+    The search starts from what the pictures themselves tell. Where the fitted frames still show a gap then (p at most
+    0.05), it goes on by CMA-ES (Hansen, arXiv 1604.00772) with their mean W1 as its objective. Where they do not, W1 is
+    chance, and a search would fit that chance.
+
+    Args:
+        a: the set to be predicted, usually real, with images and labels.
+        b: the set that predicts it, usually simulated.
+        out: folder for fit.json and the camera's file; None writes nothing. A fit that was stopped goes on there.
+        settings: all settings at once; keywords change single ones.
+        camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
+        detector: a loaded detector; None: that of the settings.
+        log: receives what a person should know.
+        progress: opens a progress bar.
+
+    Returns:
+        The parameters with intervals, and W1 before and after.
+
+    Raises:
+        UsageError: no detector is given, or a setting makes no sense here.
+        SimjudgeError: a set cannot be read, has no images or too few, or cma is not installed.
+    """
+    check_settings(settings)
+    loaded = required_detector(settings) if detector is None else detector
+    sides = read_pictures(a, b, loaded, settings, log, progress)
+    settings = with_patch(settings, sides, log)
+    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
+    forgo_blas()
+    kept = None if folder is None else folder / DETECTIONS
+    fitted, held_out = (
+        ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings)
+    )
+    with progress("estimating the camera") as advance:
+        estimate, parameters = _estimated(fitted.sides, settings, advance)
+    start = estimate.start
+    objective = _Objective(fitted, settings, parameters, estimate.held)
+    first = decode(start, parameters, estimate.held)
+    at_start = _compared(fitted, settings, first)[1]
+    enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
+    tried = 0 if enough else settings.evaluations
+    best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
+    found = decode(best, parameters, estimate.held)
+    judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), first, found)]
+    done = CameraFit(
+        parameters=tuple(_parameters(objective, parameters, estimate, best)),
+        steps=tuple(found.steps("b")),
+        before=judged[0], start=judged[1], after=judged[2],
+        fitted_w1=(objective.of(CameraDifference()), objective(start), objective(best)),
+        frames=(len(fitted.sides[1].frames), len(held_out.sides[1].frames)),
+        evaluations=len(course),
+        course=tuple(course),
+        start_is_enough=enough,
+        not_fitted=tuple(estimate.unfit),
+        losses=fitted.losses,
+    )  # fmt: skip
+    if folder is not None:
+        done.save(folder, None if camera is None else Path(camera))
+    return done
+
+
+def _split(
+    sides: tuple[InputSet, InputSet], settings: FitSettings
+) -> tuple[tuple[InputSet, InputSet], tuple[InputSet, InputSet]]:
+    """The frames of the fit and those that it never sees; pairs stay pairs, and neighbours stay together."""
+    fitted, held = [], []
+    for side in sides:
+        count = len(side.frames)
+        if count < _LEAST_FRAMES:
+            raise SimjudgeError(f"{side.frames.name}: {count} frames; at least {_LEAST_FRAMES} are needed to fit some "
+                                "and hold out others")  # fmt: skip
+        blocks = np.arange(count) * _LEAST_FRAMES // count
+        order = np.random.default_rng([settings.seed, 15]).permutation(_LEAST_FRAMES)
+        out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_FRAMES))])
+        fitted.append(_some(side, np.flatnonzero(~out)))
+        held.append(_some(side, np.flatnonzero(out)))
+    return (fitted[0], fitted[1]), (held[0], held[1])
+
+
+def _some(side: InputSet, rows: IntArray) -> InputSet:
+    return replace(side, frames=side.frames.take(rows))
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """What the pictures alone tell.
+
+    Attributes:
+        held: what is not searched: radius of sharpening, light of the air.
+        start: (P,).
+        spread: (R, P), estimates on drawn pictures.
+        corrected: (P,), the start less by what it errs on pictures of a known camera.
+        unfit: what B has too much of.
+    """
+
+    held: CameraDifference
+    start: FloatArray
+    spread: FloatArray
+    corrected: FloatArray
+    unfit: list[str]
+
+
+def _estimated(
+    sides: Sequence[InputSet], settings: FitSettings, advance: Advance
+) -> tuple[_Estimate, list[FittedParameter]]:
+    """Starting values with their error, and the parameters that are fitted: those asked for, else all that matter."""
+    a, b = (sample_pictures(side.frames, settings.sample) for side in sides)
+    whole = estimate_difference(a, b)
+    shown = [part for part in FITTED if part in ALWAYS_FITTED or part in whole.causes()]
+    parameters = chosen_parameters(settings.parameters or shown)
+    error = estimation_error(a, b, whole, paired=settings.paired, seed=settings.seed, advance=advance)
+    unfit = [cause_words(name) for name in whole.causes() if whole.side(name) == "a"]
+    estimate = _Estimate(
+        CameraDifference(air=whole.air, radius=whole.radius), encode(whole, parameters),
+        np.stack([encode(each, parameters) for each in error.refits]), encode(error.corrected, parameters), unfit,
+    )  # fmt: skip
+    return estimate, parameters
+
+
+class _Objective:
+    """Mean W1 of the fitted frames under a camera; what was tried once is known."""
+
+    def __init__(
+        self, sets: ChangedSets, settings: FitSettings, parameters: Sequence[FittedParameter], held: CameraDifference
+    ) -> None:
+        self._sets, self._settings, self._parameters, self._held = sets, settings, parameters, held
+        self._known: dict[CameraDifference, float] = {}
+
+    def __call__(self, coordinates: FloatArray) -> float:
+        return self.of(decode(coordinates, self._parameters, self._held))
+
+    def of(self, difference: CameraDifference) -> float:
+        if difference not in self._known:
+            found = _compared(self._sets, replace(self._settings, draws=0), difference)[0]
+            self._known[difference] = found
+            self._sets.forget()
+        return self._known[difference]
+
+
+def _compared(
+    sets: ChangedSets, settings: FitSettings, difference: CameraDifference
+) -> tuple[float, Any]:
+    """Mean W1 under a camera and what stands beside it, by the code that `compare` uses."""
+    a, b = sets.judged(difference, _EVERYTHING)
+    units = comparison_units(a, b, settings, paired=settings.paired)
+    painted = painted_geometry((a.frames, b.frames), settings.masks)
+    method = replace(settings.method, paint_masks=painted.use_masks)
+    comparison = SetComparison((a, b), units, method, adjusts=settings.preset != "cpd")
+    (classes,), drawn = comparison.compare(comparison.schedule(settings))
+    mean = reduce_comparisons(list(classes.values())).mean_w1
+    if mean is None:
+        raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
+    return float(mean), comparison.certainty(classes, drawn, 0, settings.margin)[1]
+
+
+def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> HeldOutW1:
+    return HeldOutW1(*_compared(sets, settings, difference))
+
+
+def _parameters(
+    objective: _Objective, parameters: Sequence[FittedParameter], estimate: _Estimate, best: FloatArray
+) -> list[ParameterFit]:
+    """Each number with an interval: as drawn pictures spread it, as the search moved, and as the estimate errs."""
+    start, count = estimate.start, len(estimate.spread)
+    spread = np.sqrt(((estimate.spread - start) ** 2).mean(axis=0)) * student.ppf(0.975, count)
+    found = []
+    for number, each in enumerate(parameters):
+        moved, off = float(best[number] - start[number]), float(estimate.corrected[number] - start[number])
+        half = float(np.hypot(spread[number], moved)) + 2 * abs(off)
+        without = best.copy()
+        without[number] = each.encode(each.neutral)
+        value = each.decode(float(best[number]))
+        low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
+        begin = each.decode(float(start[number]))
+        found.append(ParameterFit(each.name, each.unit, each.neutral, begin, value, low, high, objective(without),
+                                  value in each.ends))  # fmt: skip
+    return found

@@ -1,0 +1,236 @@
+"""Calibration by the judge: range noise, drop-out and divergence of a lidar under which B's clouds predict A best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t as student
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import hash_files
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.version import version
+from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.pairing import pair_stamps
+from simjudge.questions.explain.inputs import claimed_folder
+from simjudge.questions.fit.camera_fit import FIT, ParameterFit
+from simjudge.questions.fit.cma_search import search_minimum
+from simjudge.questions.fit.divergence import fit_divergence
+from simjudge.questions.fit.lidar_fit import (
+    DIVERGENCE,
+    FITTED_SENSORS,
+    LIDAR_PAGE_FILES,
+    NOISE_OF_LIDAR,
+    TRIED,
+    FittedDivergence,
+    LidarFit,
+)
+from simjudge.questions.fit.lidar_objective import REDRAWN, LidarObjective, is_better
+from simjudge.questions.fit.lidar_renderings import (
+    LidarFile,
+    fitted_divergence,
+    read_lidar_file,
+    read_renderings,
+    write_fitted_sensors,
+)
+from simjudge.questions.fit.lidar_sides import read_side, split_clouds, take_clouds
+from simjudge.questions.fit.ring_distributions import ring_distributions
+from simjudge.questions.fit.settings import FitSettings
+from simjudge.results.result_folder import write_json
+from simjudge.sensors.lidar.object_points import points_on_objects
+from simjudge.sensors.lidar.ring_statistics import RingStatistics, ring_samples, ring_statistics
+from simjudge.studies.comparison import Source
+
+_STEPS = np.array([0.005, 0.03])
+"""Of the search: metres, and a probability."""
+_MOST = np.array([0.5, 0.9])
+_NOTHING = np.zeros(2)
+_GROUPS = 4
+_RING_DRAW = REDRAWN + 1
+"""Draw of the noise on the clouds whose distributions are shown."""
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Clouds of the fit, and held out.
+
+    Attributes:
+        a, b: the two sets.
+        rendered: with which files B was rendered, B's own among them, by divergence, and these clouds; none where the
+            divergence is not fitted.
+    """
+
+    a: tuple[CloudSet, CloudSet]
+    b: tuple[CloudSet, CloudSet]
+    rendered: tuple[tuple[LidarFile, tuple[CloudSet, CloudSet]], ...]
+
+
+@takes_setting_keywords
+def fit_lidar(
+    a: Source,
+    b: Source,
+    out: str | Path | None = None,
+    *,
+    settings: FitSettings,
+    sensors: str | Path | None = None,
+    rendered: Mapping[str | Path, Source] | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> LidarFit:
+    """Fit noise, drop-out and divergence of B's lidar so that B predicts A best, and test them on held-out clouds.
+
+    Noise and drop-out are put on B's clouds as they are; the search starts from what the rings of both sets tell.
+    Divergence needs rays: it is fitted where B was rendered with several.
+
+    Args:
+        a: the set to be predicted, usually real: clouds with cuboids.
+        b: the set that predicts it, usually simulated.
+        out: folder for fit.json and sensors.yaml; None writes nothing. A fit that was stopped goes on there.
+        settings: all settings at once; keywords change single ones.
+        sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
+        rendered: the scans of B rendered with other divergences: clouds by the sensor file that made them.
+        log: receives what a person should know.
+        progress: opens a progress bar.
+
+    Returns:
+        The parameters with intervals, and W1 before and after.
+
+    Raises:
+        UsageError: no detector is given, or a setting makes no sense here.
+        SimjudgeError: a set cannot be read, has no rings or too few clouds, or cma is not installed.
+    """
+    if settings.model is None:
+        raise UsageError("--model: is needed, because the detector must see the changed clouds too")
+    if settings.parameters is not None:
+        raise UsageError("--parameters: are those of a camera; of a lidar noise and drop-out are always fitted")
+    given = None if sensors is None else read_lidar_file(sensors)
+    files = read_renderings(given, b, rendered) if rendered else []
+    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})
+    sides = _read_sides(a, b, files, settings)
+    kept = None if folder is None else folder / TRIED
+    first = LidarObjective(sides.a[0], sides.b[0], settings, kept, _origin((a, b, *(s for _, s in files)), settings))
+    first_held_out = LidarObjective(sides.a[1], sides.b[1], settings, None, "")
+    width = _fit_width(sides, first, log, progress) if files else None
+    fitted, held_out = first, first_held_out
+    if width is not None and width.of != given:
+        nearest = dict(sides.rendered)[width.of]
+        fitted = first.with_b(nearest[0], f"{width.of.divergence[0]:g} mrad")
+        held_out = first_held_out.with_b(nearest[1], "nearest")
+    with progress("estimating the lidar"):
+        statistics, estimates = _estimates(fitted.a, fitted.b)
+        rings = [ring_samples(list(each)) for each in (held_out.a, sides.b[1])]
+        for each in rings:
+            each.statistics()  # refuses too few points before the search
+    start = estimates[0]
+    best, course = search_minimum(lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)), start / _STEPS,
+                                  settings.evaluations, settings.seed, "fitting the lidar", progress)  # fmt: skip
+    found = _bounded(best * _STEPS)
+    by_judge = is_better((fitted, found), (fitted, start))
+    found = found if by_judge else start
+    parameters = _parameters(fitted, estimates, found)
+    if width is not None and given is not None:
+        own = given.divergence[0]
+        parameters.insert(0, ParameterFit(DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high,
+                                          first.fresh(found)))  # fmt: skip
+    rings.append(ring_samples(list(held_out.degraded(found, _RING_DRAW))))
+    done = LidarFit(
+        tuple(parameters), by_judge, statistics,
+        first_held_out.compared(_NOTHING), held_out.compared(start), held_out.compared(found),
+        (first.fresh(_NOTHING), fitted.fresh(start), fitted.fresh(found)),
+        is_better((fitted, found), (first, _NOTHING)),
+        (len(fitted.b), len(held_out.b)), tuple(course), ring_distributions(rings), width, fitted.b.losses,
+    )  # fmt: skip
+    if folder is not None:
+        if given is not None:
+            beams = None if width is None else fitted_divergence(width.value, width.files)
+            file = given if width is None else width.of
+            write_fitted_sensors(file, folder / FITTED_SENSORS, float(found[0]), float(found[1]), beams)
+        write_json(folder / FIT, done.content())
+    return done
+
+
+def _read_sides(a: Source, b: Source, files: Sequence[tuple[LidarFile, Source]], settings: FitSettings) -> _Sides:
+    """Both sides and B's renderings, paired and split alike."""
+    sides = [read_side(a, settings.a_cloud_topic), read_side(b, settings.b_cloud_topic)]
+    renderings = [sides[1] if source is b else read_side(source, settings.b_cloud_topic) for _, source in files]
+    for (file, _), each in zip(files, renderings, strict=True):
+        if not np.array_equal(each.stamp, sides[1].stamp):
+            raise SimjudgeError(f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
+                                f" {sides[1].name}; render the same scans with {file.path.name}")  # fmt: skip
+    if settings.paired:
+        rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
+        sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
+        renderings = [take_clouds(each, rows[1]) for each in renderings]
+    split = [split_clouds(each, settings) for each in renderings]
+    return _Sides(split_clouds(sides[0], settings), split_clouds(sides[1], settings),
+                  tuple((file, part) for (file, _), part in zip(files, split, strict=True)))  # fmt: skip
+
+
+def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: ProgressBar) -> FittedDivergence:
+    """The divergence by points on things, or by the judge where it says that another rendering is better."""
+    files = [file for file, _ in sides.rendered]
+    parts = [part[0] for _, part in sides.rendered]
+    with progress("estimating the divergence") as advance:
+        found = fit_divergence(points_on_objects(sides.a[0]), [points_on_objects(each) for each in parts],
+                               [file.divergence[0] for file in files], len(sides.a[0]))  # fmt: skip
+        noise = _difference(ring_statistics(list(sides.a[0])), ring_statistics(list(sides.b[0])))
+        judged = [objective.with_b(part, f"{file.divergence[0]:g} mrad")
+                  for file, part in zip(files, parts, strict=True)]  # fmt: skip
+        w1 = []
+        for number, each in enumerate(judged, 1):
+            w1.append(each.fresh(noise))
+            advance(number, len(judged))
+    near, least = found.nearest, int(np.argmin(w1))
+    by_judge = is_better((judged[least], noise), (judged[near], noise))
+    value = float(found.rendered[least]) if by_judge else found.value
+    half = max((found.high - found.low) / 2, abs(value - found.value))
+    width = FittedDivergence(found, value, max(0.0, value - half), value + half, by_judge, tuple(files),
+                             files[least if by_judge else near], tuple(w1))  # fmt: skip
+    log(f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
+        f" {width.of.path.name}")  # fmt: skip
+    return width
+
+
+def _estimates(a: CloudSet, b: CloudSet) -> tuple[tuple[RingStatistics, RingStatistics], list[FloatArray]]:
+    """Of all clouds; and what B lacks by all of them, then by each group."""
+    clouds = [list(each) for each in (a, b)]
+    whole = (ring_statistics(clouds[0]), ring_statistics(clouds[1]))
+    count = min(_GROUPS, len(a), len(b))
+    groups = [[ring_statistics(each[group::count]) for each in clouds] for group in range(count)]
+    return whole, [_difference(*whole), *(_difference(*each) for each in groups)]
+
+
+def _difference(a: RingStatistics, b: RingStatistics) -> FloatArray:
+    noise = np.sqrt(max(a.range_noise**2 - b.range_noise**2, 0.0))
+    return _bounded(np.array([noise, 1 - (1 - a.drop_out) / max(1 - b.drop_out, 1e-9)]))
+
+
+def _bounded(numbers: FloatArray) -> FloatArray:
+    return np.clip(numbers, 0.0, _MOST)
+
+
+def _parameters(objective: LidarObjective, estimates: Sequence[FloatArray], found: FloatArray) -> list[ParameterFit]:
+    """Each number with an interval: as wide as groups of clouds differ, and as the search moved."""
+    groups = np.stack(estimates[1:])
+    count = len(groups)
+    half = groups.std(axis=0, ddof=1) / np.sqrt(count) * student.ppf(0.975, count - 1)
+    half = np.maximum(half, np.abs(found - estimates[0]))
+    parameters = []
+    for number, (name, unit) in enumerate(zip(NOISE_OF_LIDAR, ("m", ""), strict=True)):
+        without = found.copy()
+        without[number] = 0.0
+        low, high = (float(_bounded(found + sign * half)[number]) for sign in (-1, 1))
+        parameters.append(ParameterFit(name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high,
+                                       objective.fresh(without)))  # fmt: skip
+    return parameters
+
+
+def _origin(sources: Sequence[Source], settings: FitSettings) -> str:
+    """What a fit is of, so that another one does not go on with its numbers."""
+    shas = [hash_files(Path(each)) if isinstance(each, str | Path) else "" for each in sources]
+    return f"{version()} {' '.join(shas)} {replace(settings, evaluations=0)!r}"

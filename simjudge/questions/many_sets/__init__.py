@@ -1,0 +1,1 @@
+"""Many sets, many nets: every set predicts every other one."""

@@ -1,0 +1,227 @@
+"""Everything that the second judge measures: of two cameras, and of two lidars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.frames import FrameSet
+from simjudge.core.progress import Log, ProgressBar
+from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.objects.camera_series import camera_series
+from simjudge.objects.finding import Finder
+from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
+from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
+from simjudge.objects.image_quality.quality_series import image_quality_series
+from simjudge.objects.lidar_measurements import LidarSide
+from simjudge.objects.lidar_series import lidar_objects
+from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
+from simjudge.objects.range_tables import RangeMeans, RangeTable
+from simjudge.objects.series import Series
+from simjudge.questions.objects.inputs import ObjectSide
+from simjudge.questions.objects.settings import LIDAR, ObjectSettings
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of two whole recordings.
+
+    Attributes:
+        sensor: CAMERA or LIDAR.
+        name: what it is, as "F1 of the occupancy maps".
+        value: of real and virtual.
+        unit: "" for none.
+        real_again: the same of the real recording and a second real one; None without one.
+        note: what else is to be known.
+    """
+
+    sensor: str
+    name: str
+    value: float
+    unit: str = ""
+    real_again: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured(ShortRepr):
+    """What was measured of one sensor.
+
+    Attributes:
+        series: of real, of virtual, and of the second real recording if there is one.
+        facts: numbers of whole recordings.
+        ranges: metrics of objects over range.
+        colours: hue, saturation and value of objects and of whole pictures.
+        models: that scores are of.
+        maps: of real and virtual; None where there are none.
+        frames: pictures of real and virtual, with what was found in them; empty for a lidar.
+        lidars: real and virtual with the truth; empty for a camera.
+    """
+
+    series: Sequence[Sequence[Series]]
+    facts: Sequence[Fact] = ()
+    ranges: Sequence[RangeTable] = ()
+    colours: Sequence[ColourDifference] = ()
+    models: Sequence[ModelRecord] = ()
+    maps: MapPair | None = None
+    frames: Sequence[FrameSet] = field(default_factory=list)
+    lidars: Sequence[LidarSide] = ()
+
+
+@dataclass(frozen=True)
+class Work:
+    """What measuring needs and tells."""
+
+    settings: ObjectSettings
+    losses: Losses
+    log: Log
+    progress: ProgressBar
+
+
+def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
+    """Measure everything that pictures tell.
+
+    Args:
+        sides: real, virtual, and perhaps the second real recording; all have pictures.
+        work: settings, and who is told what.
+
+    Raises:
+        SimjudgeError: a model or a detector cannot be read, or what is to be followed is not there.
+    """
+    settings, losses, progress = work.settings, work.losses, work.progress
+    models = read_quality_models(settings).records()
+    for model in models:
+        work.log(f"note: {model.metric}'s model: {model.origin} (SHA-256 {model.digest[:16]})")
+    finder = Finder.of(settings)
+    sets = [finder.detect(side.frames, work.log, progress) for side in sides if side.frames is not None]
+    # The pictures that cannot be read are counted once: with the quality.
+    pairs = [
+        camera_series(
+            sets[0], other, settings, trajectories=(sides[0].trajectory, side.trajectory), log=work.log,
+            progress=progress,
+        )
+        for side, other in zip(sides[1:], sets[1:], strict=True)
+    ]  # fmt: skip
+    series = [*pairs[0], *(_same_objects(pairs[0][0], *pair, work.log) for pair in pairs[1:])]
+    for each, frames in zip(series, sets, strict=True):
+        each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
+    colours = colour_differences(*(colour_histograms(frames, progress=progress) for frames in sets))
+    return Measured(series, colours=colours, models=models, frames=sets[:2])
+
+
+def _same_objects(
+    real: Sequence[Series], real_beside_again: Sequence[Series], again: Sequence[Series], log: Log
+) -> list[Series]:
+    """The series of a second real set that may be held against those of the first.
+
+    Each pair of sets decides anew what is followed and which objects are the same. A series of the first set that is
+    another one beside the second real set than beside the virtual one is of another object, or found in another way.
+    """
+    first = {(each.metric, each.subject): each for each in real}
+    kept = []
+    for beside, each in zip(real_beside_again, again, strict=True):
+        same = first.get((each.metric, each.subject))
+        if (
+            same is not None
+            and np.array_equal(same.time, beside.time)
+            and np.array_equal(same.value, beside.value, equal_nan=True)
+        ):
+            kept.append(each)
+    if len(kept) < len(again):
+        log(f"note: {len(again) - len(kept)} series of the second real recording are not of the objects that the "
+            "virtual one shows, or not found in the same way: they are no floor")  # fmt: skip
+    return kept
+
+
+def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
+    """Measure everything that clouds tell.
+
+    Args:
+        sides: real, virtual, and perhaps the second real recording; all have clouds.
+        work: settings, and who is told what.
+
+    Raises:
+        SimjudgeError: a set lacks what the settings ask for.
+    """
+    sets = [side.clouds for side in sides if side.clouds is not None]
+    again = sets[2] if len(sets) > 2 else None
+    found = lidar_objects(
+        sets[0], sets[1], work.settings, losses=work.losses, log=work.log, progress=work.progress, maps=False,
+        real_again=again,
+    )  # fmt: skip
+    series = [found.real, found.virtual, *([] if again is None else [found.real_again])]
+    maps = [_maps(sets[0], other, work) for other in sets[1:]]
+    for number, pair in enumerate(maps):
+        if pair is not None:
+            # What the real set loses is counted with the first pair of maps that there is.
+            work.losses.extend(pair.virtual_losses)
+            if not any(maps[:number]):
+                work.losses.extend(pair.real_losses)
+    facts = [] if maps[0] is None else _map_facts(maps[0], maps[1] if again is not None else None)
+    return Measured(series, facts, found.tables, maps=maps[0], lidars=found.sides)
+
+
+def _maps(real: CloudSet, other: CloudSet, work: Work) -> MapPair | None:
+    """Occupancy maps of two sets; None where it is not known where one was, or they cannot be made, which counts."""
+    if not (real.poses and other.poses):
+        return None
+    try:
+        return occupancy_maps(real, other, work.settings)
+    except SimjudgeError as error:
+        work.losses.add("occupancy maps that could not be made", str(error))
+        return None
+
+
+def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
+    agreement = maps.agreement
+    cells = f"{agreement.known_in_both} cells that both maps know"
+    rows = {
+        "F1": "occupied cells, over the " + cells,
+        "precision": "occupied in the virtual map, of which occupied in the real one",
+        "recall": "occupied in the real map, of which occupied in the virtual one",
+        "IoU": "occupied cells",
+    }
+    facts = []
+    for name, note in rows.items():
+        value = getattr(agreement.occupied, name.lower())
+        other = math.nan if again is None else getattr(again.agreement.occupied, name.lower())
+        if math.isfinite(value):
+            known = other if math.isfinite(other) else None
+            facts.append(Fact(LIDAR, f"{name} of the occupancy maps", value, "", known, note))
+    anywhere = agreement.occupied_anywhere.f1
+    if math.isfinite(anywhere):
+        other = math.nan if again is None else again.agreement.occupied_anywhere.f1
+        known = other if math.isfinite(other) else None
+        facts.append(Fact(LIDAR, "F1 of all cells of the maps", anywhere, "", known,
+                          "a cell that a map does not know counts as not occupied in it"))  # fmt: skip
+    return facts
+
+
+def range_content(table: RangeTable) -> dict[str, Any]:
+    """The entry of a table over range in objects.json.
+
+    Args:
+        table: the table.
+    """
+    return {
+        "metric": table.metric,
+        "unit": table.unit,
+        "edges": table.edges.tolist(),
+        "real": _means_content(table.real),
+        "virtual": _means_content(table.virtual),
+    }
+
+
+def _means_content(means: RangeMeans) -> dict[str, Any]:
+    return {"mean": _listed(means.mean), "deviation": _listed(means.deviation), "count": means.count.tolist()}
+
+
+def _listed(values: FloatArray) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,296 @@
+"""What a result of the second judge says, in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simjudge.core.display import SummaryTable
+from simjudge.objects.image_quality.piqe_scale import piqe_class
+from simjudge.questions.objects.saved import ObjectResult
+from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
+
+_COLUMNS = (
+    "sensor", "metric", "subject", "verdict", "unit", "real", "virtual", "difference", "95 %", "floor", "x floor",
+    "p corr.", "later [s]", "frames",
+)  # fmt: skip
+_NAMED = 2
+"""Rows of each sensor that the verdict names."""
+_SINGLES = 10
+"""Rows of single objects that are printed."""
+_IN_STEP = 5e-4
+"""Seconds: a smaller shift is none."""
+_VERBS = {
+    DIFFERS: ("differ", "differs"),
+    WITHIN_FLOOR: ("differ by no more than real from real", "differs by no more than real from real"),
+    NOT_SHOWN: ("show no difference", "shows no difference"),
+    TOO_FEW: ("have too few frames", "has too few frames"),
+}
+"""Of several rows, and of one."""
+Row = Mapping[str, Any]
+
+
+def row_title(row: Row) -> str:
+    """What a row is about: "box width of cone 3".
+
+    Args:
+        row: of objects.json.
+    """
+    return f"{row['metric']} of {row['subject']}" if row["subject"] else str(row["metric"])
+
+
+def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
+    """A number of a row.
+
+    Args:
+        value: None where there is none.
+        unit: "" for none.
+        digits: that count.
+    """
+    if value is None:
+        return "-"
+    return f"{_plain(value, digits)} {unit}".rstrip()
+
+
+def _plain(value: float, digits: int, sign: str = "") -> str:
+    """Significant digits, without an exponent where a number up to a million needs none."""
+    text = f"{value:{sign}.{digits}g}"
+    return f"{float(text):{sign}.0f}" if "e+" in text and abs(value) < 1e6 else text
+
+
+def floor_times(value: float | None) -> str:
+    """The size of a difference in floors.
+
+    Args:
+        value: None where there is none.
+    """
+    if value is None:
+        return "-"
+    return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+
+
+def row_p(value: float | None) -> str:
+    """A p value.
+
+    Args:
+        value: None where there is none.
+    """
+    if value is None:
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def signed(value: float | None, unit: str = "") -> str:
+    """A difference of a row, with its sign.
+
+    Args:
+        value: None where there is none.
+        unit: "" for none.
+    """
+    if value is None:
+        return "-"
+    return f"{_plain(value, 3, '+')} {unit}".rstrip()
+
+
+def headline(result: ObjectResult) -> str:
+    """The verdict in a few words.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    rows = _main_rows(result)
+    different = sum(row["verdict"] == DIFFERS for row in rows)
+    if different:
+        return f"{different} of {len(rows)} metrics differ" if len(rows) > 1 else "It differs"
+    return "Cannot tell" if all(row["verdict"] == TOO_FEW for row in rows) else "No difference shown"
+
+
+def lead(result: ObjectResult) -> str:
+    """The verdict in a sentence or two: what differs most clearly.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    rows, names = _main_rows(result), (result.side_name("real"), result.side_name("virtual"))
+    different = [row for row in rows if row["verdict"] == DIFFERS]
+    if not different:
+        if all(row["verdict"] == TOO_FEW for row in rows):
+            return f"No metric has enough frames in both {names[0]} and {names[1]} for an interval."
+        return (
+            f"None of the {len(rows)} metrics shows a difference between {names[0]} and {names[1]} that is both "
+            "significant and greater than what real differs by from real. A longer recording may show smaller ones."
+        )
+    sensors = list(dict.fromkeys(row["sensor"] for row in rows))
+    named = [row for sensor in sensors for row in _clearest([r for r in different if r["sensor"] == sensor])]
+    more = len(different) - len(named)
+    also = f" {more} more {'differ' if more > 1 else 'differs'}." if more > 0 else ""
+    phrases = [_row_sentence(row, with_sensor=len(sensors) > 1) for row in named]
+    return f"{names[1]} differs from {names[0]} most clearly in {_listed(phrases)}.{also}"
+
+
+def _clearest(rows: Sequence[Row]) -> list[Row]:
+    """The clearest rows of different families, such as one of moments and one of quality."""
+    firsts = [members[0] for members in by_family(rows).values()]
+    return sorted(firsts, key=rows.index)[:_NAMED]
+
+
+def fact_lines(result: ObjectResult) -> list[str]:
+    """Further sentences: other verdicts, shifts in time, PIQE's words, what one side alone has.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    lines = []
+    main, single = _main_rows(result), [row for row in result.rows if row["is_single"]]
+    others = _counted(main, (WITHIN_FLOOR, NOT_SHOWN, TOO_FEW))
+    if others and any(row["verdict"] == DIFFERS for row in main):
+        lines.append(f"Of the other metrics, {others}.")
+    elif others:
+        lines.append(f"Of the metrics, {others}.")
+    if single:
+        lines.append(f"Of {len(single)} metrics of single objects, {_counted(single, SERIES_VERDICTS)}.")
+    lines += [_shift_line(sensor, shift) for sensor, shift in result.content["shifts"].items()]
+    lines += [_piqe_line(result, row) for row in main if row["metric"] == "piqe" and row["verdict"] != TOO_FEW]
+    lines += [_fact_line(fact) for fact in result.content["facts"][:1]]
+    for side in ("real", "virtual"):
+        only = result.content[f"only_{side}"]
+        if only:
+            subjects = sorted({subject or metric for _, metric, subject in only})
+            shown = ", ".join(subjects[:5]) + (", ..." if len(subjects) > 5 else "")
+            lines.append(f"{len(only)} series are in {result.side_name(side)} alone: {shown}.")
+    return lines
+
+
+def _piqe_line(result: ObjectResult, row: Row) -> str:
+    """PIQE's words for both means."""
+    sides = [(result.side_name(side), row[f"{side}_mean"]) for side in ("real", "virtual")]
+    told = [f"{name} {piqe_class(mean)} ({row_number(mean, digits=3)})" for name, mean in sides]
+    return f"PIQE calls the pictures of {told[0]} and those of {told[1]}, 0 best, 100 worst."
+
+
+def _fact_line(fact: Mapping[str, Any]) -> str:
+    """The first number of whole recordings; the page has a table of all."""
+    again = fact.get("real_again")
+    beside = "" if again is None else f" (real and real again: {row_number(again, fact['unit'])})"
+    name = fact["name"]
+    return f"{name[0].upper()}{name[1:]}: {row_number(fact['value'], fact['unit'])}{beside}."
+
+
+def _main_rows(result: ObjectResult) -> list[Row]:
+    return [row for row in result.rows if not row["is_single"]]
+
+
+def _counted(rows: Sequence[Row], verdicts: Sequence[str]) -> str:
+    """How many rows have each verdict: "2 differ and 5 show no difference"; "" where none has one of them."""
+    counts = [(sum(row["verdict"] == verdict for row in rows), verdict) for verdict in verdicts]
+    parts = [f"{count} {_VERBS[verdict][count == 1]}" for count, verdict in counts if count]
+    return _listed(parts) if parts else ""
+
+
+def _shift_line(sensor: str, shift: float) -> str:
+    if abs(shift) < _IN_STEP:
+        return f"The virtual {sensor} is in step with the real one (median of the rows that tell)."
+    when = f"{abs(shift) * 1e3:.3g} ms {'later' if shift > 0 else 'earlier'}"
+    return f"The virtual {sensor} is {when} than the real one (median of the rows that tell)."
+
+
+def objects_table(result: ObjectResult) -> SummaryTable:
+    """The table that the command prints: metrics of everything together, then the single objects that differ most.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    sensors = dict.fromkeys(row["sensor"] for row in result.rows)
+    main = {sensor: by_family([row for row in _main_rows(result) if row["sensor"] == sensor]) for sensor in sensors}
+    shown = [row for families in main.values() for rows in families.values() for row in rows]
+    shown += _clear_singles(result)[:_SINGLES]
+    return SummaryTable(_COLUMNS, [_table_row(row) for row in shown], text_columns=5)
+
+
+def rest_line(result: ObjectResult) -> str:
+    """How many rows of single objects the printed table leaves out; "" for none.
+
+    Args:
+        result: a saved or a fresh one.
+    """
+    singles = sum(bool(row["is_single"]) for row in result.rows)
+    differ = len(_clear_singles(result))
+    left = singles - min(differ, _SINGLES)
+    if not left:
+        return ""
+    more = f", of which {differ - _SINGLES} differ" if differ > _SINGLES else ""
+    return f"{left} more rows of single objects{more}: simjudge report RESULT --csv FILE writes all rows"
+
+
+def _clear_singles(result: ObjectResult) -> list[Row]:
+    """Rows of single objects that differ, the one with the most floors first."""
+    rows = [row for row in result.rows if row["is_single"] and row["verdict"] == DIFFERS]
+    return sorted(rows, key=lambda row: -(row["times_floor"] or 0))
+
+
+def _row_sentence(row: Row, *, with_sensor: bool) -> str:
+    """A difference as a phrase: "box width of cone 3 (+2.1 px, 95 % +1.8 to +2.4; 5 times the floor)"."""
+    sensor = f"{row['sensor']}, " if with_sensor else ""
+    interval = f"95 % {signed(row['low'])} to {signed(row['high'])}"
+    times = "" if row["times_floor"] is None else f"; {floor_times(row['times_floor'])} times the floor"
+    return f"{row_title(row)} ({sensor}{signed(row['difference'], row['unit'])}, {interval}{times})"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _table_row(row: Row) -> Sequence[str]:
+    interval = "-" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+    return (
+        row["sensor"], row["metric"], row["subject"], row["verdict"], row["unit"], row_number(row["real_mean"]),
+        row_number(row["virtual_mean"]), signed(row["difference"]), interval, row_number(row["floor"]),
+        floor_times(row["times_floor"]),
+        row_p(row["p_adjusted"]),
+        "-" if row["shift"] is None else f"{row['shift']:+.3f}", str(row["frames"]),
+    )  # fmt: skip
+
+
+PLACES, SIZES, SIGHTS = "Places and motion", "Sizes", "Sights"
+QUALITY, MOMENTS, RETURNS, OTHERS = "Picture quality", "Moments", "Returns", "Other metrics"
+FAMILIES = (PLACES, SIZES, SIGHTS, QUALITY, MOMENTS, RETURNS, OTHERS)
+"""All families, in order."""
+_STARTS = {
+    PLACES: ("centroid", "offset", "centre inside", "yaw"),
+    SIZES: ("box", "region", "length", "width", "height"),
+    SIGHTS: (
+        "seen", "sight", "first sight", "last sight", "objects", "found", "false positives", "precision", "recall",
+        "identity switches", "mota", "motp", "idf1", "pole matches", "clusters",
+    ),
+    QUALITY: ("piqe", "niqe", "brisque"),
+    MOMENTS: ("hu ", "J1", "J2", "J3"),
+    RETURNS: ("points", "intensity"),
+}  # fmt: skip
+"""What the names of a family's metrics begin with."""
+
+
+def metric_family(metric: str) -> str:
+    """The family of a metric.
+
+    Args:
+        metric: its name, as "box width".
+
+    Returns:
+        One of FAMILIES.
+    """
+    return next((family for family, starts in _STARTS.items() if metric.startswith(starts)), OTHERS)
+
+
+def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Put rows into families.
+
+    Args:
+        rows: of objects.json.
+
+    Returns:
+        The rows of each family that has some, families in order; rows of one family stay in theirs.
+    """
+    groups: dict[str, list[Row]] = {family: [] for family in FAMILIES}
+    for row in rows:
+        groups[metric_family(row["metric"])].append(row)
+    return {family: members for family, members in groups.items() if members}

@@ -1,0 +1,1 @@
+"""`plan`: how many frames a gap of some size needs."""

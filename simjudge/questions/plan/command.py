@@ -1,0 +1,38 @@
+"""`simjudge plan A B --gap 0.05`: how many frames show a gap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from simjudge.studies.compare_settings import PlanSettings
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+from simjudge.terminal.options import takes_settings
+
+
+@takes_settings
+def plan(
+    settings: PlanSettings,
+    a: Path = typer.Argument(..., help="The set to be predicted, or a small one like it: any data set or recording."),
+    b: Path | None = typer.Argument(None, help="The set that predicts, or a small one like it; none to plan from A."),
+    out: Path | None = typer.Option(None, "--out", metavar="FILE.json", help="File for the numbers."),
+) -> None:
+    """How many frames show a gap in 80 of 100 cases, per class and over all, by a forecast from draws.
+
+    The sets at hand, which may be those of a first try, say how much performance varies and how alike contexts are.
+    With A alone, B is taken to be a set of as many frames that shows like surroundings as often.
+    """
+    from simjudge.questions.plan.plan import plan as run
+    from simjudge.questions.plan.table import plan_sentences, plan_table
+    from simjudge.results.result_folder import write_json
+    from simjudge.terminal.tables import print_table
+
+    planned = run(a, b, settings=settings, log=print_note, progress=progress)
+    print_table(plan_table(planned))
+    for line in plan_sentences(planned):
+        print_note(line)
+    if out is not None:
+        write_json(out, planned.content())
+        print_note(f"wrote {out}")
+    exit_if_lost(planned.losses)

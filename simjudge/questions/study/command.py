@@ -1,0 +1,159 @@
+"""`simjudge study`: experiments of several steps, run by one command, with a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
+from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.study.run import StudyResult
+from simjudge.results.gap_limit import NamedComparison
+from simjudge.results.result_folder import RESULT, SETS
+from simjudge.results.saved_result import load_result
+from simjudge.terminal.common import exit_if_lost, print_note, progress
+
+if TYPE_CHECKING:
+    from simjudge.questions.study.run import StudyResult
+    from simjudge.results.gap_limit import GapLimit
+
+app = typer.Typer(help="Run experiments of several steps.", no_args_is_help=True)
+
+
+@app.callback()
+def options() -> None:
+    """Run experiments of several steps."""
+
+
+@app.command("run")
+def run(
+    study: str = typer.Argument(
+        ...,
+        metavar="STUDY",
+        help="A study's file, or the name of one shipped: two_nets, splits, all_vs_all, pointwise, sweep, ablation, "
+        "streets, real_cones, control_variates, krc.",
+    ),
+    out: Path = typer.Option(..., "--out", help="Folder for what the steps make and the page index.html."),
+    size: str = typer.Option("small", metavar="NAME", help="One of the study's sizes."),
+    given: list[str] = typer.Option(
+        [], "--input", metavar="NAME=PATH", help="A file or folder that the study asks for; once for each."
+    ),
+    jobs: int | None = typer.Option(
+        None, "-j", "--jobs", min=1, help="Steps done side by side; if left out what cores and memory allow."
+    ),
+    scheduler: str | None = typer.Option(
+        None, metavar="ADDRESS", help="Dask scheduler whose workers do the steps; all must see the folder."
+    ),
+    reuse: list[Path] = typer.Option(
+        [], metavar="DIR", help="Another study's folder: steps that it has done alike are taken from there; repeatable."
+    ),
+    fail_on: str | None = FAIL_ON,
+) -> None:
+    """Run a study step by step, and write its page.
+
+    What is done is kept. If the command is stopped, the same command does what is missing; if a file changes that a
+    step depends on, it does that step again and those that need it. A step that fails stops only those that need it.
+    """
+    from simjudge.questions.study.run import StudyRunOptions
+    from simjudge.questions.study.study import run_study
+
+    limit = gap_limit(fail_on)
+    result = run_study(
+        study, out, size=size, inputs=_pairs(given), options=StudyRunOptions(jobs, scheduler, reuse), log=print_note,
+        progress=progress,
+    )  # fmt: skip
+    _show(result, limit)
+
+
+@app.command("list")
+def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder that study run has made.")) -> None:
+    """Show what is done of a study, what is not, and how long it took or will take."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from simjudge.core.progress import format_seconds_left
+    from simjudge.questions.study.listing import list_study
+
+    listing = list_study(folder)
+    table = Table("step", "verb", "state", "took", "note", title=f"{listing.study.name}, size {listing.study.size}")
+    for each in listing.steps:
+        took = "" if each.seconds is None else f"{each.seconds:.0f} s"
+        table.add_row(each.name, each.verb, each.state, took, each.note)
+    Console(soft_wrap=False).print(table)
+    done = sum(each.seconds is not None for each in listing.steps)
+    left = ""
+    if 0 < done < len(listing.steps) and listing.seconds_left is not None:
+        left = f"; about {format_seconds_left(listing.seconds_left)} left, one step after the other"
+    print_note(f"{done} of {len(listing.steps)} steps done{left}")
+    for each in listing.steps:
+        if each.state == "failed":
+            print_note(f"{each.name} failed: {each.note} (log: {each.log})")
+
+
+@app.command("report")
+def report(
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder that study run has made."),
+    fail_on: str | None = FAIL_ON,
+) -> None:
+    """Write the page of a study again, from what is done. Nothing is run."""
+    from simjudge.questions.study.study import report_study
+
+    limit = gap_limit(fail_on)
+    _show(report_study(folder, log=print_note), limit)
+
+
+def _show(result: StudyResult, limit: GapLimit | None) -> None:
+    """Print what a study found, where its page is, and which comparisons show a gap beyond a limit."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from simjudge.questions.study.study import PAGE
+
+    if result.study.stands_in:
+        print_note(f"note: {result.study.stands_in}")
+    for title, rows in result.findings.items():
+        table = Table("", "the source", "here", "agrees", title=title)
+        for row in rows:
+            table.add_row(row.name, row.source, row.here, row.agrees)
+        Console(soft_wrap=False).print(table)
+    print_note(f"wrote {result.folder / PAGE}")
+    losses = [line for each in result.steps for line in each.losses]
+    if limit is not None:
+        from simjudge.questions.study.command import study_comparisons
+
+        exit_if_gap(limit, study_comparisons(result), losses)
+    exit_if_lost(losses)
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    """Inputs by name."""
+    from simjudge.core.errors import UsageError
+
+    for each in given:
+        if not each.partition("=")[0] or not each.partition("=")[2]:
+            raise UsageError(f"--input {each}: NAME=PATH is needed")
+    return {each.partition("=")[0]: each.partition("=")[2] for each in given}
+
+
+def study_comparisons(result: StudyResult) -> list[NamedComparison]:
+    """Read the comparisons of a study, single ones and those of many sets.
+
+    Args:
+        result: what was done.
+
+    Raises:
+        SimjudgeError: a result cannot be read.
+    """
+    found: list[NamedComparison] = []
+    for step in result.steps:
+        if (step.path / RESULT).is_file():
+            saved = load_result(step.path)
+            found.append(NamedComparison(step.name, saved.entries, saved.measures))
+        elif (step.path / SETS).is_file():
+            found += [
+                NamedComparison(f"{step.name}: {one.net}, {one.b} predicts {one.a}", one.entries)
+                for one in load_many_sets(step.path).comparisons
+            ]
+    return found

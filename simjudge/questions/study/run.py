@@ -1,0 +1,340 @@
+"""A study run step by step. What is done is kept under a digest: run again, only what is missing or changed is done."""
+
+from __future__ import annotations
+
+import fcntl
+import heapq
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import output_path, plain_os_errors
+from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
+from simjudge.core.version import version
+from simjudge.questions.study.file import Study, steps_behind
+from simjudge.questions.study.records import (
+    RUNNING,
+    WORK,
+    StepRecord,
+    claim_folder,
+    clear_temporaries,
+    held_record,
+    kept_record,
+    log_path,
+    write_plan,
+)
+from simjudge.questions.study.reuse import DoneStudy, read_done_studies, step_digests, take_step
+from simjudge.questions.study.steps import Verbs
+from simjudge.questions.study.values import put_paths
+from simjudge.questions.study.work import StepTask, hold_plan
+from simjudge.questions.study.workers import Workers, open_workers
+from simjudge.studies.study_findings import FINDINGS, StudyFinding, read_findings
+
+
+@dataclass(frozen=True)
+class FailedStep:
+    """A step that could not be done.
+
+    Attributes:
+        name: of the step.
+        error: why, in one line.
+        log: what it said.
+        behind: steps that need it, which were not begun.
+    """
+
+    name: str
+    error: str
+    log: Path
+    behind: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study that was run.
+
+    Attributes:
+        study: the study.
+        folder: holds what its steps made.
+        steps: what was done, in order.
+        failed: what could not be done.
+    """
+
+    study: Study
+    folder: Path
+    steps: tuple[StepRecord, ...] = field(default=())
+    failed: tuple[FailedStep, ...] = field(default=())
+
+    @property
+    def findings(self) -> dict[str, list[StudyFinding]]:
+        """What was found, by the names of the steps that find something."""
+        return {each.name: read_findings(each.path) for each in self.steps if (each.path / FINDINGS).is_file()}
+
+    def check(self) -> None:
+        """Raise where steps failed.
+
+        Raises:
+            SimjudgeError: one line that names the failed steps and their logs.
+        """
+        if not self.failed:
+            return
+        parts = [
+            f"step {each.name} failed: {each.error} (log: {each.log})"
+            + (f"; not begun, because they need it: {', '.join(each.behind)}" if each.behind else "")
+            for each in self.failed
+        ]
+        raise SimjudgeError(f"{'; '.join(parts)}. What is done is kept: run the same command again")
+
+
+@dataclass(frozen=True)
+class StudyRunOptions:
+    """Who does the steps of a study, and what need not be done.
+
+    Attributes:
+        jobs: steps that are done side by side; None for as many as the machine has cores and memory for.
+        scheduler: address of a Dask scheduler whose workers do the steps; they must see the study's folder under the
+            same path.
+        reuse: folders of other studies. A step that one of them has done with the same digest is taken from there.
+    """
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    reuse: Sequence[str | Path] = ()
+
+
+ONE_JOB = StudyRunOptions(jobs=1)
+"""One step after the other, on this machine."""
+
+
+@dataclass
+class _Run:
+    """A study that runs.
+
+    Attributes:
+        study: the study.
+        folder: of the study.
+        verbs: what steps can do.
+        digests: by step.
+        needs: by step, the steps that it needs.
+        done: by step.
+        failed: in the order in which they failed.
+        begun: names of steps that workers have, or had.
+    """
+
+    study: Study
+    folder: Path
+    verbs: Verbs
+    digests: dict[str, str]
+    needs: dict[str, tuple[str, ...]]
+    done: dict[str, StepRecord] = field(default_factory=dict)
+    failed: list[FailedStep] = field(default_factory=list)
+    begun: set[str] = field(default_factory=set)
+
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """What steps that are neither done nor failed nor behind a failed one need."""
+        never = {name for each in self.failed for name in (each.name, *each.behind)}
+        return {name: needs for name, needs in self.needs.items() if name not in self.done and name not in never}
+
+    def ready(self) -> list[StepTask]:
+        """Steps that can be begun now."""
+        names = [
+            name for name, needs in self.missing().items()
+            if name not in self.begun and all(self._is_settled(each) for each in needs)
+        ]  # fmt: skip
+        return [self.task(name) for name in names]
+
+    def _is_settled(self, name: str) -> bool:
+        """Whether a step is done, and all that it was made of is: else it may turn out to be outdated."""
+        return name in self.done and all(self._is_settled(each) for each in self.needs[name])
+
+    def task(self, name: str) -> StepTask:
+        """A step with the paths of what it needs."""
+        step = next(each for each in self.study.steps if each.name == name)
+        arguments = put_paths(step.arguments, {each.name: self.folder / each.output for each in self.study.steps})
+        verb = self.verbs[step.verb]
+        made_of = {each: self.done[each].files_hash() for each in self.needs[name] if each in self.done}
+        return StepTask(
+            self.folder, name, step.verb, verb, arguments, step.output, self.digests[name], version(), made_of
+        )
+
+    def drop_outdated(self) -> list[str]:
+        """Take away kept steps that were made of something else than the steps that they need have made by now."""
+        dropped = []
+        for name, needs in self.needs.items():
+            record = self.done.get(name)
+            known = {} if record is None or not record.kept else record.made_of
+            now = {each: self.done[each].files_hash() for each in needs if each in self.done}
+            if any(known.get(each, present) != present for each, present in now.items()):
+                dropped.append(name)
+                del self.done[name]
+        return dropped
+
+    def fail(self, name: str, error: SimjudgeError) -> FailedStep:
+        """Note that a step failed."""
+        behind = tuple(steps_behind(name, self.needs))
+        self.failed.append(FailedStep(name, str(error), log_path(self.folder, name), behind))
+        return self.failed[-1]
+
+
+def run_steps(
+    study: Study,
+    out: Path,
+    verbs: Verbs,
+    *,
+    options: StudyRunOptions = ONE_JOB,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> StudyResult:
+    """Run the steps of a study.
+
+    Args:
+        study: the study.
+        out: the folder of what its steps make; of the same study and size where it exists.
+        verbs: what steps can do.
+        options: who does the steps, and what need not be done.
+        log: receives lines that a person should read.
+        progress: opens a progress bar; for steps that are done one after the other.
+
+    Returns:
+        What was done, and what failed. Steps that are done stay.
+
+    Raises:
+        UsageError: the folder holds something else, another process runs a study in it, or a folder of `reuse` is none
+            of a study.
+        SimjudgeError: a step names what is not there, the folder cannot be written to, or the cluster is gone.
+    """
+    folder = output_path(out).absolute()
+    others = read_done_studies(options.reuse, folder)
+    claim_folder(folder, study)
+    run = _Run(study, folder, verbs, step_digests(study), {each.name: each.needs for each in study.steps})
+    with plain_os_errors(folder), _alone(folder):
+        with hold_plan(folder, log):
+            clear_temporaries(folder)
+            write_plan(folder, study, run.digests)
+        for step in study.steps:
+            kept = kept_record(folder, step.name, step.verb, step.output, run.digests[step.name], log)
+            if kept is not None:
+                run.done[step.name] = kept
+                log(f"{_place(run, step.name)}: kept")
+        _drop_outdated(run, log)
+        _take_missing(run, others, log)
+        if run.missing():
+            most = most_at_once(run.missing())
+            with open_workers(options.jobs, options.scheduler, most, log, progress) as workers:
+                _do_missing(run, workers, log)
+        if not run.failed:
+            shutil.rmtree(folder / WORK, ignore_errors=True)
+    return StudyResult(study, folder, tuple(run.done[each.name] for each in study.steps if each.name in run.done),
+                       tuple(run.failed))  # fmt: skip
+
+
+def _take_missing(run: _Run, others: Sequence[DoneStudy], log: Log) -> None:
+    """Take the steps that other studies have done."""
+    for name in run.missing() if others else ():
+        taken = take_step(run.task(name), run.needs[name], others, log)
+        if taken is not None:
+            run.done[name] = taken
+            log(f"{_place(run, name)}: taken from {taken.taken_from}")
+    for other in others:
+        count = sum(each.taken_from == str(other.folder) for each in run.done.values())
+        log(f"{count} of {len(run.needs)} steps taken from {other.folder}")
+
+
+def _do_missing(run: _Run, workers: Workers, log: Log) -> None:
+    """Do the steps that are not done, as far as they can be done."""
+    while run.missing():
+        for task in run.ready():
+            run.begun.add(task.name)
+            workers.start(task)
+        name, outcome = workers.next_done()
+        if isinstance(outcome, StepRecord):
+            step = run.task(name)
+            held = held_record(run.folder, name, step.verb_name, step.output, step.digest)
+            run.done[name] = outcome if held is None else replace(outcome, files=held.files)
+            _drop_outdated(run, log)
+            log(f"{_place(run, name)}: done in {outcome.seconds:.0f} s{_left(run, workers.jobs)}")
+        else:
+            failed = run.fail(name, outcome)
+            log(f"{_place(run, name)}: failed: {failed.error} (log: {failed.log})")
+
+
+def _drop_outdated(run: _Run, log: Log) -> None:
+    for name in run.drop_outdated():
+        log(f"{_place(run, name)}: what it was made of has changed; it is done anew")
+
+
+def _place(run: _Run, name: str) -> str:
+    """How log lines name a step."""
+    number = list(run.needs).index(name) + 1
+    return f"step {number} of {len(run.needs)}, {name}"
+
+
+def _left(run: _Run, jobs: int) -> str:
+    """The time that the rest will take, for a log line."""
+    missing = run.missing()
+    verbs = {each.name: each.verb for each in run.study.steps}
+    seconds = seconds_left(missing, verbs, list(run.done.values()), jobs)
+    return f"; about {format_seconds_left(seconds)} left" if missing and seconds is not None else ""
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Within this block no other process runs a study in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / RUNNING).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{folder}: another simjudge is at work in it; wait, or give another --out") from None
+        yield
+
+
+_MOST_UNSEEN = 0.2
+"""Share of the missing steps that may have a verb of which no step is done."""
+
+
+def seconds_left(
+    missing: Mapping[str, Sequence[str]], verbs: Mapping[str, str], done: Sequence[StepRecord], jobs: int
+) -> float | None:
+    """The time of steps that are missing, done by so many jobs as soon as what they need is there.
+
+    A step is taken to need the mean time of the steps done with its verb, or of all where there is none. What steps of
+    one verb took says little of those of others: while too many of the missing ones have a verb that was not seen yet,
+    no time is told.
+
+    Args:
+        missing: what each step that is missing needs, in an order in which they can run.
+        verbs: by step.
+        done: the steps that are done.
+        jobs: steps that are done at one time.
+
+    Returns:
+        Seconds; None where nobody can know.
+    """
+    times = {verb: fmean(each.seconds for each in done if each.verb == verb) for verb in {d.verb for d in done}}
+    if sum(verbs[name] not in times for name in missing) > _MOST_UNSEEN * len(missing):
+        return None
+    usual = fmean(each.seconds for each in done) if done else 0.0
+    free = [0.0] * max(jobs, 1)
+    ends: dict[str, float] = {}
+    for name, needs in missing.items():
+        begin = max([heapq.heappop(free), *(ends[each] for each in needs if each in ends)])
+        ends[name] = begin + times.get(verbs[name], usual)
+        heapq.heappush(free, ends[name])
+    return max(ends.values(), default=0.0)
+
+
+def most_at_once(missing: Mapping[str, Sequence[str]]) -> int:
+    """How many steps are ever ready together, where all take the same time.
+
+    Args:
+        missing: what each step that is missing needs, in an order in which they can run.
+    """
+    level: dict[str, int] = {}
+    for name, needs in missing.items():
+        level[name] = max((level[each] + 1 for each in needs if each in level), default=0)
+    counts = list(level.values())
+    return max((counts.count(each) for each in set(counts)), default=0)

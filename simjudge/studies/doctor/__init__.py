@@ -1,1 +1,0 @@
-"""What of a recording, a data set or a running graph is usable for which question."""

@@ -1,1 +1,0 @@
-"""Drives of cars along the same course, compared: does a simulated car drive as the real one does?"""

@@ -1,1 +1,0 @@
-"""Why B predicts A badly: which causes close the gap, and by how much."""

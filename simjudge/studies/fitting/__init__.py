@@ -1,1 +1,0 @@
-"""Finding the camera under which B predicts A best."""

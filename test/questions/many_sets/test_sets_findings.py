@@ -1,0 +1,169 @@
+"""What comparisons of many sets say beside the papers' findings: results made by hand, with known answers."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.questions.many_sets.findings import (
+    StudiedNets,
+    all_findings,
+    find_sets,
+    pointwise_findings,
+    splits_findings,
+    sweep_findings,
+    two_nets_findings,
+)
+from simjudge.questions.many_sets.saved import ManySetsResult, SetsComparison
+from simjudge.results.saved_result import Curve, Result, ResultEntry
+from simjudge.studies.study_findings import NO, UNDECIDED, YES
+
+NETS = StudiedNets("net_sim", "net_real")
+
+
+def entry(w1, label="all classes", low=None, high=None, **fields):
+    numbers = {"mean_w1": w1, "noise": 0.02, "gap_low": low, "gap_high": high, "overlap_a": 0.6,
+               "mean_performance_a": 0.8, "mean_performance_b": 0.8, "verdict_study": "cannot_tell"}  # fmt: skip
+    return ResultEntry("overall", label, EntryNumbers.from_json(numbers | fields))
+
+
+def result(domains, numbers, classes=(), *, paired=False):
+    """A result whose comparisons have the entries of `numbers`, by (kind, net)."""
+    made = []
+    for a, b in permutations(domains, 2):
+        kind = "-".join(sorted((domains[a], domains[b])))
+        made += [
+            SetsComparison(a, b, net, kind, paired, numbers[kind, net], tuple(classes))
+            for net in ("net_sim", "net_real")
+        ]
+    return ManySetsResult({"sets": {name: {"domain": domain} for name, domain in domains.items()}}, tuple(made), ())
+
+
+def agreed(found):
+    return [each.agrees for each in found]
+
+
+def test_two_nets_as_the_source_has_it():
+    numbers = {
+        ("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4, mean_performance_b=0.82),
+        ("real-sim", "net_real"): entry(0.05, low=0.0, high=0.06, mean_performance_a=0.8, mean_performance_b=0.75),
+    }
+    found = list(two_nets_findings(result({"r": "real", "s": "sim"}, numbers), NETS))
+    assert agreed(found) == [YES, YES, YES]
+    assert "0.050" in found[0].here
+    assert found[2].numbers == pytest.approx({"Net_sim": 0.42, "Net_real": 0.05})
+
+
+def test_two_nets_decide_nothing_where_their_intervals_overlap_and_deny_where_it_is_the_other_way():
+    apart = entry(0.4, low=0.3, high=0.5, mean_performance_b=0.5)
+    near = entry(0.3, low=0.2, high=0.35)
+    assert agreed(two_nets_findings(result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): apart,
+                                    ("real-sim", "net_real"): near}), NETS))[:2] == [UNDECIDED, NO]  # fmt: skip
+    unknown = {("real-sim", "net_sim"): entry(0.4), ("real-sim", "net_real"): entry(0.1, mean_performance_a=None)}
+    found = list(two_nets_findings(result({"r": "real", "s": "sim"}, unknown), NETS))
+    assert found[1].agrees == UNDECIDED, "one is as expected, the other is not known"
+    low = entry(0.1, low=0.05, high=0.12)
+    high = entry(0.4, low=0.3, high=0.5)
+    assert agreed(two_nets_findings(result({"r": "real", "s": "sim"}, {("real-sim", "net_sim"): low,
+                                    ("real-sim", "net_real"): high}), NETS))[0] == NO  # fmt: skip
+
+
+def test_a_net_that_finds_nothing_agrees_with_nothing():
+    """No W1 of it can be large, and it cannot lose much: that is no finding about the simulation."""
+    blind = {"mean_performance_a": 0.0, "mean_performance_b": 0.02}
+    numbers = {("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4),
+               ("real-sim", "net_real"): entry(0.01, low=0.0, high=0.02, **blind)}  # fmt: skip
+    found = list(two_nets_findings(result({"r": "real", "s": "sim"}, numbers), NETS))
+    assert agreed(found) == [UNDECIDED, NO, UNDECIDED]
+    assert "net_real finds next to nothing (mean performance 0.020 at best)" in found[0].here
+    numbers = {(kind, net): entry(0.01, **(blind if net == "net_real" else {}))
+               for kind in ("sim-sim", "real-real", "real-sim") for net in ("net_sim", "net_real")}  # fmt: skip
+    assert agreed(splits_findings(result(PARTS, numbers), NETS))[-1] == UNDECIDED
+
+
+def test_w1_stands_beside_its_noise():
+    numbers = {(kind, net): entry(0.03) for kind in ("sim-sim", "real-real", "real-sim")
+               for net in ("net_sim", "net_real")}  # fmt: skip
+    for findings in (splits_findings, all_findings):
+        found = next(findings(result(PARTS, numbers), NETS))
+        assert found.here.startswith("sim-sim 0.030 (noise 0.020), real-real 0.030 (noise 0.020)")
+        assert found.numbers["noise_sim-sim"] == pytest.approx(0.02)
+
+
+PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
+
+
+@pytest.mark.parametrize(
+    ("w1", "expected"), [((0.02, 0.05, 0.3), YES), ((0.05, 0.02, 0.3), NO), ((None, 0.02, 0.3), UNDECIDED)]
+)
+def test_splits_order_the_kinds_of_pairs(w1, expected):
+    kinds = ("sim-sim", "real-real", "real-sim")
+    numbers = {(kind, "net_sim"): entry(value, overlap_a=0.5 if kind == "real-sim" else 0.6)
+               for kind, value in zip(kinds, w1, strict=True)}  # fmt: skip
+    numbers |= {(kind, "net_real"): entry(0.03) for kind in kinds}
+    assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [expected, YES, YES]
+
+
+def test_a_real_net_whose_kinds_differ_is_not_alike():
+    kinds = {"sim-sim": 0.02, "real-real": 0.05, "real-sim": 0.2}
+    numbers = {(kind, net): entry(value, verdict_study="gap") for kind, value in kinds.items()
+               for net in ("net_sim", "net_real")}  # fmt: skip
+    last = list(splits_findings(result(PARTS, numbers), NETS))[-1]
+    assert last.agrees == NO
+    assert "12 pairs with a gap" in last.here
+
+
+def test_all_against_all():
+    kinds = {"sim-sim": 0.05, "real-real": 0.15, "real-sim": 0.3}
+    numbers = {(kind, net): entry(value, overlap_a=0.1 if kind == "sim-sim" else 0.4) for kind, value in kinds.items()
+               for net in ("net_sim", "net_real")}  # fmt: skip
+    found = list(all_findings(result(PARTS, numbers), NETS))
+    assert agreed(found) == [YES, YES]
+    assert found[1].here.startswith("2 of 12 pairs below 0.2; lowest 0.100")
+    nothing = {key: entry(0.1, overlap_a=None) for key in numbers}
+    assert agreed(all_findings(result(PARTS, nothing), NETS))[1] == UNDECIDED
+
+
+def test_pointwise_is_above_w1_for_all_classes_or_not():
+    red, green = (entry(0.1, name, pointwise_mean_difference=far) for name, far in (("red", 0.2), ("green", 0.05)))
+    numbers = {("real-sim", net): entry(0.1) for net in ("net_sim", "net_real")}
+    sets = {"real": "real", "twin": "sim"}
+    assert agreed(pointwise_findings(result(sets, numbers, [red, red], paired=True))) == [YES, YES]
+    assert agreed(pointwise_findings(result(sets, numbers, [red, green], paired=True))) == [NO, NO]
+    unknown = entry(0.1, "blue", pointwise_mean_difference=None)
+    assert agreed(pointwise_findings(result(sets, numbers, [red, unknown], paired=True))) == [UNDECIDED, UNDECIDED]
+    assert agreed(pointwise_findings(result(sets, numbers, [green, unknown], paired=True))) == [NO, NO]
+    assert agreed(pointwise_findings(result(sets, numbers, [red]))) == []
+
+
+def swept(shares, excess):
+    points = [(theta, (30, 30)) for theta in (0.5, 0.7, 0.8)] + [(0.8, (patch, patch)) for patch in (20, 40)]
+    curves = [
+        Curve(theta, patch, (entry(more, overlap_a=share),))
+        for (theta, patch), share, more in zip(points, shares, excess, strict=True)
+    ]
+    return Result("swept", Path("swept"), {}, None, (), None, tuple(curves))
+
+
+def test_a_sweep_falls_along_both_axes_while_w1_stays():
+    found = list(sweep_findings(swept((0.9, 0.7, 0.5, 0.6, 0.4), (0.10, 0.11, 0.12, 0.12, 0.10))))
+    assert agreed(found) == [YES, YES, YES, YES]
+    assert found[0].here == "O_A 0.900 at 0.5 to 0.500 at 0.8"
+    assert found[1].here == "W1 0.100 (noise 0.020) to 0.120 (noise 0.020), largest less smallest 0.020"
+    assert found[2].here == "O_A 0.600 at 20 to 0.400 at 40"
+    found = list(sweep_findings(swept((0.5, 0.7, 0.9, 0.8, 0.95), (0.10, 0.11, 0.30, 0.12, 0.10))))
+    assert agreed(found) == [NO, NO, NO, NO]
+
+
+def test_what_is_no_study_or_no_comparison_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="study two: one of two_nets, splits"):
+        find_sets(tmp_path, tmp_path / "out", study="two")
+    with pytest.raises(SimjudgeError, match=r"sets\.json"):
+        find_sets(tmp_path, tmp_path / "out", study="splits")
+    with pytest.raises(SimjudgeError, match="one real set is needed, not 2"):
+        list(two_nets_findings(result(PARTS, dict.fromkeys([(k, n) for k in ("real-real", "real-sim", "sim-sim")
+             for n in ("net_sim", "net_real")], entry(0.1))), NETS))  # fmt: skip

@@ -1,0 +1,82 @@
+"""Every option that takes a number refuses one that is not finite, or that nobody can mean: exit code 2."""
+
+import inspect
+import math
+
+import pytest
+from typer.testing import CliRunner
+
+from simjudge.capture.replay_source import ReplayOptions
+from simjudge.commands.app import COMMANDS, app
+from simjudge.core.errors import UsageError
+from simjudge.core.settings import declared
+from simjudge.graph import node_settings
+from simjudge.questions.calibrate.command import imu as calibrate_imu
+from simjudge.questions.calibrate.command import lidar as calibrate_lidar
+from simjudge.questions.calibrate.command import noise as calibrate_noise
+from simjudge.questions.engines.command import compare as compare_engines
+from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+
+OTHERS = {
+    "detect": ["--model=x.onnx"],
+    "cover": ["--scene=lab", "--camera=plain"],
+    "drive": ["--camera=plain"],
+    "replay": ["--scene=lab", "--camera=plain"],
+}
+"""What the commands ask for besides."""
+HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
+
+
+def numeric_options():
+    commands = {**COMMANDS, "engines compare": compare_engines, "calibrate imu": calibrate_imu,
+                "calibrate lidar": calibrate_lidar, "calibrate noise": calibrate_noise}  # fmt: skip
+    for name, command in commands.items():
+        for option in inspect.signature(command).parameters.values():
+            kinds = str(option.annotation)
+            if "float" in kinds or "int" in kinds:
+                flags = getattr(option.default, "param_decls", ()) or (f"--{option.name.replace('_', '-')}",)
+                yield name, next(iter(flags)), "float" in kinds
+
+
+@pytest.mark.parametrize(("command", "flag", "is_float"), list(numeric_options()))
+def test_no_option_takes_what_is_no_number(command, flag, is_float, tmp_path):
+    texts = HOSTILE if is_float else HOSTILE[-1:]
+    for text in texts:
+        arguments = [*command.split(), f"{flag}={text}" if flag.startswith("--") else f"{flag}{text}"]
+        required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
+        places = {"convert": 2, "filter": 2, "join": 2, "compare": 2, "objects": 2, "sweep": 2, "plan": 2,
+                  "explain": 2, "fit": 2}  # fmt: skip
+        outs = {"compare", "compare-drives", "cover", "explain", "fit", "objects", "sweep", "detect", "train", "split",
+                "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar",
+                "calibrate noise"}  # fmt: skip
+        arguments += required.get(command, [f"--out={tmp_path}/x"] if command in outs else [])
+        arguments += OTHERS.get(command, [])
+        arguments += [str(tmp_path / name) for name in "ab"[: places.get(command, 1)]]
+        done = CliRunner().invoke(app, arguments)
+        said = done.output + str(done.exception or "")
+        assert isinstance(done.exception, UsageError) or done.exit_code == 2, (arguments, said, done.exception)
+        assert flag in said or flag.lstrip("-").replace("-", "_") in said, (arguments, said)
+
+
+@pytest.mark.parametrize(
+    "kind", [CompareSettings, SweepSettings, *(k for k in vars(node_settings).values() if inspect.isclass(k))]
+)
+def test_no_setting_takes_what_is_no_number(kind):
+    rows = declared(kind) if hasattr(kind, "__dataclass_fields__") else ()
+    for row in rows:
+        if row.kind in (int, float) and not row.form:
+            for value in (math.nan, math.inf, -math.inf, 10**400) if row.kind is float else (10**30,):
+                with pytest.raises(UsageError, match=row.name):
+                    row.check((value,) if row.many else value)
+
+
+@pytest.mark.parametrize("text", ["nan", "0.5,inf", "nan:1:3", "0:1e999:3", "0.5:2:4", "-1", "1e400"])
+def test_thetas_are_shares(text):
+    with pytest.raises(UsageError, match="thetas"):
+        SweepSettings(thetas=text)
+
+
+@pytest.mark.parametrize("more", [{"start": math.nan}, {"start": 1e30}, {"offset": 10**30}, {"rate": math.inf}])
+def test_a_replay_in_python_refuses_them_too(tmp_path, more):
+    with pytest.raises(UsageError):
+        ReplayOptions(tmp_path, **more)

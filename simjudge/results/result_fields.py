@@ -132,7 +132,7 @@ class BalanceFields(OpenFields):
     adjusted: bool
 
 
-class KindFields(OpenFields):
+class ContextKindFields(OpenFields):
     """One kind of contexts."""
 
     kind: str
@@ -145,12 +145,12 @@ class KindFields(OpenFields):
     p: Annotated[float, Number()]
 
 
-class KindsFields(OpenFields):
+class ContextKindsFields(OpenFields):
     """Kinds of contexts that were tested together."""
 
     tested: Count
-    everywhere: KindFields
-    kinds: list[KindFields]
+    everywhere: ContextKindFields
+    kinds: list[ContextKindFields]
 
 
 class _HeaderFields(OpenFields):
@@ -167,8 +167,8 @@ class ResultFile(_HeaderFields):
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
-    where: KindsFields | None = None
-    where_invented: KindsFields | None = None
+    where: ContextKindsFields | None = None
+    where_invented: ContextKindsFields | None = None
 
 
 class CurveFields(OpenFields):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,7 @@ class PairResult:
         balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
         method: what a context is.
-        where: how A and B differ in each kind of contexts; None where nothing was drawn.
-        where_invented: the same of inventions in each kind of places; None where there are none.
+        comparison, settings: what was compared, and how.
     """
 
     a: JudgedSet
@@ -76,8 +76,20 @@ class PairResult:
     balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
-    where: KindDifferences | None = None
-    where_invented: KindDifferences | None = None
+    comparison: SetComparison
+    settings: CompareSettings
+
+    @cached_property
+    def where(self) -> KindDifferences | None:
+        """How A and B differ in each kind of contexts; None where nothing was drawn."""
+        classes = {class_id: one.comparison for class_id, one in self.classes.items()}
+        return where_sets_differ(self.comparison, classes, self.comparison.schedule(self.settings))
+
+    @cached_property
+    def where_invented(self) -> KindDifferences | None:
+        """The same of inventions in each kind of places; None where there are none."""
+        settings, units = self.settings, self.units.frame_unit
+        return where_detector_invents((self.a, self.b), units, self.method, settings.draws, settings.seed)
 
 
 def compare_pair(
@@ -97,14 +109,14 @@ def compare_pair(
         set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
-        precision: also compute what a page shows beside certainty: average precision, the confusion of classes, kinds
-            of contexts.
+        precision: also compute average precision and the confusion of classes.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
     """
     losses = Losses()
+    precision = precision and settings.task != SEMANTIC
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
@@ -130,7 +142,7 @@ def compare_judged(
         painted: what their patches are painted from.
         settings: of the comparison.
         losses: frames that could not take part.
-        precision: also count the confusion of classes, and tell kinds of contexts apart.
+        precision: also count the confusion of classes.
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
@@ -153,7 +165,7 @@ def compare_judged(
     }
     results = {k: ClassResult(a.rows(k), b.rows(k), classes[k], each[k]) for k in classes}
     numbers = _numbers(a, b, results, overall)
-    if precision and settings.task != SEMANTIC:
+    if precision:
         table = {
             which: confusion(judged.frames, method.min_score, method.cuboid_iou).content()
             for which, judged in (("a", a), ("b", b))
@@ -162,9 +174,8 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method,
-        where_sets_differ(comparison, classes, comparison.schedule(settings)) if precision else None,
-        where_detector_invents((a, b), units, method, settings.draws, settings.seed) if precision else None,
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, comparison,
+        settings,
     )  # fmt: skip
 
 

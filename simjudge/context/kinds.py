@@ -100,12 +100,13 @@ class KindSums(ShortRepr):
 
     def drawn(self, normals: Normals) -> tuple[FloatArray, FloatArray]:
         """(K, draws) the mean difference by chance, and with the noise within the sets, in a batch of draws."""
+        # Single precision, as the normal numbers have it: else they would be copied.
         count = np.maximum(self.contexts, 1)[:, np.newaxis]
         out = []
         for of_unit, of_block in (self.chance, self.noise):
-            total = of_unit @ normals.of_unit
+            total = of_unit.astype(np.float32) @ normals.of_unit
             if normals.of_block is not None:
-                total = total + of_block @ normals.of_block
+                total = total + of_block.astype(np.float32) @ normals.of_block
             out.append(np.asarray(total / count))
         return out[0], out[1]
 

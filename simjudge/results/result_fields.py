@@ -152,7 +152,7 @@ class BalanceFields(OpenFields):
     adjusted: bool
 
 
-class KindFields(OpenFields):
+class ContextKindFields(OpenFields):
     """One kind of contexts."""
 
     kind: str
@@ -165,12 +165,12 @@ class KindFields(OpenFields):
     p: Annotated[float, Number()]
 
 
-class KindsFields(OpenFields):
+class ContextKindsFields(OpenFields):
     """Kinds of contexts that were tested together."""
 
     tested: Count
-    everywhere: KindFields
-    kinds: list[KindFields]
+    everywhere: ContextKindFields
+    kinds: list[ContextKindFields]
 
 
 class _HeaderFields(OpenFields):
@@ -197,8 +197,8 @@ class ResultFile(_HeaderFields):
     measures: dict[Annotated[str, Choice(*Measure)], MeasureFields] = Field(default_factory=dict)
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
-    where: KindsFields | None = None
-    where_invented: KindsFields | None = None
+    where: ContextKindsFields | None = None
+    where_invented: ContextKindsFields | None = None
 
 
 class CurveFields(OpenFields):

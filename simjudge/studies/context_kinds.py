@@ -26,7 +26,7 @@ MOST_CLASSES = 12
 """Classes that are kinds: those with most objects in A."""
 MOST_KINDS = 400
 """Those with most contexts: rare ones would show nothing."""
-MOST_SUMS = 20_000_000
+MOST_SUMS = 10_000_000
 """Kinds times units at most: their sums take 17 bytes each."""
 MOST_SAMPLES = 50_000_000
 """Samples in the batches of a class that take part, about: of more, a drawn part of the contexts does."""

@@ -31,7 +31,6 @@ from simjudge.studies.context_kinds import (
     tested_kinds,
 )
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.sampling_units import SampleUnits
 
 MOST_PLACES = 20_000
 """Of a set; of more, so many are drawn."""
@@ -93,9 +92,16 @@ def _places_of(frames: FrameSet, rows: IntArray, count: IntArray, first: IntArra
 
 
 def where_detector_invents(
-    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, draws: int, seed: int
+    sets: tuple[JudgedSet, JudgedSet], frame_unit: tuple[IntArray, IntArray], method: Method, draws: int, seed: int
 ) -> KindDifferences | None:
-    """Test kinds of places: the share of like places that hold an invention, B less A; None where there are none."""
+    """Test kinds of places: the share of like places that hold an invention, B less A; None where there are none.
+
+    Args:
+        sets: A and B, under one numbering of classes.
+        frame_unit: (F,) the sampling unit of the frames of A and of B, see `SampleUnits`.
+        method: what a context is.
+        draws, seed: how many normal numbers a unit gets, and from what.
+    """
     if not draws or any(judged.frames.predictions is None for judged in sets):
         return None
     a, b = (judge_places(judged, method) for judged in sets)
@@ -109,11 +115,11 @@ def where_detector_invents(
             [a.centre, b.centre],
         ),
     ]
-    count = units.frame_unit_count
+    count = max(int(each.max(initial=-1)) for each in frame_unit) + 1
     kinds = ContextKinds.of_groupings(groupings, (len(a.frame), len(b.frame)), most_kinds(count), ALL_PLACES)
     samples = [
         Samples(each.contexts.marked_empty(), each.invented, UnitNumbers(own[each.frame]))
-        for each, own in zip((a, b), units.frame_unit, strict=True)
+        for each, own in zip((a, b), frame_unit, strict=True)
     ]
     sums = KindSums.zeros(len(kinds.names.names), count, 0)
     sums.add_class(ClassPair(samples[0], samples[1]), method, kinds.bits, MOST_ROWS)

@@ -259,6 +259,14 @@ class _FrameUnits(ShortRepr):
         return cls((own[0], own[1]), (blocks[0], blocks[1]))
 
 
+def lasting_frame_units(
+    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: CompareSettings
+) -> tuple[IntArray, IntArray]:
+    """(F,) the unit of the frames of A and of B: blocks of time where false positives last longer than places do."""
+    a, b = (_Side.of_set(judged, method) for judged in sets)
+    return _FrameUnits.of_sets((a, b), units, settings).own
+
+
 def _lasting_blocks(side: _Side, unit: IntArray) -> IntArray | None:
     """Blocks of time as long as false positives last, where that makes fewer units than there are; else None."""
     frames = side.judged.frames

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from simjudge.studies.context_kinds import where_sets_differ
 from simjudge.studies.invented_places import where_detector_invents
 from simjudge.studies.judged_patches import judge_patches
 from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
-from simjudge.studies.measured_detector import measure_detector
+from simjudge.studies.measured_detector import lasting_frame_units, measure_detector
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sampling_units import SampleUnits
@@ -64,9 +65,7 @@ class PairResult:
         balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
         method: what a context is.
-        where: how A and B differ in each kind of contexts; None where nothing was drawn.
-        where_invented: the same of inventions in each kind of places; None where there are none.
-        settings: as they were given, and the patch that was chosen.
+        comparison, settings: what was compared, and how, with the patch that was chosen.
     """
 
     a: JudgedSet
@@ -79,9 +78,23 @@ class PairResult:
     balance: dict[int, ClassBalance]
     painted: PaintedGeometry
     method: Method
+    comparison: SetComparison
     settings: CompareSettings
-    where: KindDifferences | None = None
-    where_invented: KindDifferences | None = None
+
+    @cached_property
+    def where(self) -> KindDifferences | None:
+        """How A and B differ in each kind of contexts; None where nothing was drawn."""
+        classes = {class_id: one.comparison for class_id, one in self.classes.items()}
+        return where_sets_differ(self.comparison, classes, self.comparison.schedule(self.settings))
+
+    @cached_property
+    def where_invented(self) -> KindDifferences | None:
+        """The same of inventions in each kind of places; None where there are none."""
+        if self.a.frames.predictions is None or self.b.frames.predictions is None:
+            return None
+        sets, settings = (self.a, self.b), self.settings
+        units = lasting_frame_units(sets, self.units, self.method, settings)
+        return where_detector_invents(sets, units, self.method, settings.draws, settings.seed)
 
 
 def compare_pair(
@@ -102,13 +115,14 @@ def compare_pair(
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
         precision: also compute what a page shows beside certainty: average precision, the confusion of classes, what
-            else the detector does, kinds of contexts.
+            else the detector does.
         advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
     """
     losses = Losses()
+    precision = precision and settings.task != SEMANTIC
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
@@ -134,8 +148,7 @@ def compare_judged(
         painted: what their patches are painted from.
         settings: of the comparison.
         losses: frames that could not take part.
-        precision: also count the confusion of classes, judge what else the detector does, and tell kinds of contexts
-            apart.
+        precision: also count the confusion of classes, and judge what else the detector does.
         advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
@@ -169,9 +182,8 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, settings,
-        where_sets_differ(comparison, classes, comparison.schedule(settings)) if precision else None,
-        where_detector_invents((a, b), units, method, settings.draws, settings.seed) if precision else None,
+        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, comparison,
+        settings,
     )  # fmt: skip
 
 

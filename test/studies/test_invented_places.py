@@ -54,7 +54,7 @@ def where(seed: int, a: tuple[float, float], b: tuple[float, float]) -> KindDiff
     random = np.random.default_rng(seed)
     sets = made_set(random, *a), made_set(random, *b)
     units = comparison_units(*sets, CompareSettings(draws=199, block=0.0))
-    return where_detector_invents(sets, units, METHOD, 199, seed)
+    return where_detector_invents(sets, units.frame_unit, METHOD, 199, seed)
 
 
 def test_every_place_and_every_invention_is_in_one_patch():
@@ -111,7 +111,7 @@ def test_shares_of_empty_places_are_those_of_a_count():
     random = np.random.default_rng(1)
     sets = made_set(random, 1.0, 0.2), made_set(random, 3.0, 0.2)
     units = comparison_units(*sets, CompareSettings(draws=199, block=0.0))
-    found = where_detector_invents(sets, units, METHOD, 199, 0)
+    found = where_detector_invents(sets, units.frame_unit, METHOD, 199, 0)
     assert found is not None
     empty = next(each for each in found.kinds if each.kind == NOTHING_NEAR)
     places = [judge_places(judged, METHOD) for judged in sets]
@@ -125,7 +125,8 @@ def test_without_inventions_or_draws_there_is_nothing_to_say():
     assert where(0, (0, 0), (0, 0)) is None
     random = np.random.default_rng(0)
     sets = made_set(random, 1.0), made_set(random, 1.0)
-    assert where_detector_invents(sets, comparison_units(*sets, CompareSettings(draws=9)), METHOD, 0, 0) is None
+    units = comparison_units(*sets, CompareSettings(draws=9))
+    assert where_detector_invents(sets, units.frame_unit, METHOD, 0, 0) is None
 
 
 @pytest.mark.long

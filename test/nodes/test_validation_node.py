@@ -33,8 +33,8 @@ LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
 LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"
-FEW = {"draws": 50}
-QUICK = CompareSettings(draws=50)
+FEW = {"draws": 50, "patch": "120x120"}
+QUICK = CompareSettings(draws=50, patch=120)
 
 
 def simjudge(*arguments):
@@ -56,7 +56,7 @@ def sets(tmp_path_factory):
 def expected(sets, tmp_path_factory):
     """The result folder of `simjudge compare`."""
     out = tmp_path_factory.mktemp("expected") / "result"
-    simjudge("compare", *sets, "--out", out, "--draws", 50)
+    simjudge("compare", *sets, "--out", out, "--draws", 50, "--patch", 120)
     return out
 
 
@@ -295,7 +295,8 @@ def test_what_has_no_partner_is_counted_and_never_paired(graph, sets, messages, 
 
 @pytest.mark.long
 def test_certainty_that_is_cut_short_is_added_from_the_journal(graph, sets, messages, expected, tmp_path):
-    out, given = tmp_path / "out", {"reference": sets[0], "out": tmp_path / "out", "both_directions": False}
+    out = tmp_path / "out"
+    given = {"reference": sets[0], "out": out, "both_directions": False, "patch": FEW["patch"]}
     node = graph.start("validation_node", **given, draws=100_000, certainty_time=3600.0)
     ears, feed = Ears(graph), Feed(graph, messages)
     feed.wait()

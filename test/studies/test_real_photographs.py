@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / ".." / "shared" / "data"
 MODEL = ROOT / "models" / "real_signals_yolo11n.onnx"
 SETTINGS = CompareSettings(theta=0.7, patch=(100, 100), draws=200)
-DEFAULTS = CompareSettings(patch=120, draws=200)
+DEFAULTS = CompareSettings(draws=200)
 DEGRADED = {
     "blurred": Step("gaussian_blur", {"sigma": 2}),
     "tinted": Step("white_balance", {"red": 0.65, "green": 1.0, "blue": 1.4}),
@@ -145,7 +145,7 @@ def test_real_cones_and_painted_ones_overlap_in_part_and_differ(hallway):
     assert result.numbers.overall.verdict == "large_gap"
     for key in ("0", "1"):
         entry = result.numbers.by_class[key]
-        assert 0.3 < entry.overlap_a < 0.9
+        assert 0.3 < entry.overlap_a < 0.95
         assert 0.2 < entry.overlap_b < 0.9
         assert entry.verdict in {"large_gap", "gap", "cannot_tell"}
         assert entry.p_value <= 0.1
@@ -164,7 +164,8 @@ def test_what_looked_like_a_gap_of_the_paintings_is_the_margin_of_the_labels(hal
     box = exact.objects.box
     grown = np.clip(box + 0.1 * np.tile(box[:, 2:] - box[:, :2], 2) * [-1, -1, 1, 1], 0, [360, 640, 360, 640])
     wide = replace(exact, objects=replace(exact.objects, box=grown))
-    first, second = (compare_pair(real, b, DEFAULTS, precision=False).numbers.overall for b in (exact, wide))
+    settings = replace(DEFAULTS, patch=(120, 120))  # as docs/measurements/photographs.md has it
+    first, second = (compare_pair(real, b, settings, precision=False).numbers.overall for b in (exact, wide))
     assert first.verdict == "large_gap"
     assert second.gap < first.gap / 3
     assert second.p_value > 0.05  # 0.06 of 0.21 is left, and 10 blocks of the real video cannot tell that from nothing

@@ -42,7 +42,7 @@ def made(tmp_path_factory):
     for name, seed in (("real", 0), ("sim", 1)):
         write_plain_json(pictures(name, seed), folder / f"{name}.json")
     for name, seed in (("first", 0), ("second", 3)):
-        settings = CompareSettings(draws=60, seed=seed)
+        settings = CompareSettings(draws=60, seed=seed, patch=120)  # at which not all overlaps
         compare_sets(folder / "real.json", folder / "sim.json", settings).save(folder / name)
     certify([folder / "first", folder / "second"], folder / "dossier")
     return folder

@@ -72,6 +72,16 @@ def test_o_a_is_that_of_a_comparison_of_the_rendered_set(covered, place):
     assert np.all(np.diff(found.curve.overlap) >= 0)
 
 
+def test_without_a_patch_it_suits_a_and_the_camera_and_is_said(place, tmp_path):
+    said = []
+    a = a_with([10, 10, 28, 24])
+    options = {"scene": place / "tiny.yaml", "camera": place / "camera.yaml", "n": 1, "tries": 2, "refinements": 0}
+    found = sj.cover(a, tmp_path / "out", log=said.append, **options)
+    # 120/1280 of either picture's side is less than 1.5 times the object, 18 px: 27, to the next multiple of 4.
+    assert (found.parameters["patch"], found.parameters["patch_chosen"]) == ([28, 28], True)
+    assert "patch 28x28 px, by the size of images and objects; --patch sets another" in said
+
+
 def test_files_of_the_folder(covered):
     found, out = covered
     told = json.loads((out / "cover.json").read_text())

@@ -87,6 +87,11 @@ class LiveComparison:
         return None if self._session is None else str(self._session.described["name"])
 
     @property
+    def has_judged(self) -> bool:
+        """Whether a live frame has come, now or before a restart."""
+        return self._session is not None and self._session.judge.seen > 0
+
+    @property
     def journal_trouble(self) -> str | None:
         """Why the journal is no longer written, None while it is."""
         return None if self._session is None else self._session.trouble
@@ -248,7 +253,6 @@ class LiveComparison:
         self._drop_certainty()
         session, node = self._session, self._node
         seen = 0 if session is None else session.judge.seen
-        node.unfinished = not seen
         if not seen:
             node.get_logger().warning("ended before the first live frame: nothing was judged, and there is no result")
         if session is None:

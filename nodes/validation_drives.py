@@ -101,6 +101,11 @@ class DriveValidation:
         """Messages that came."""
         return {"poses received": self._drives.poses, "commands received": self._drives.commands}
 
+    @property
+    def has_judged(self) -> bool:
+        """Whether live drives have been compared."""
+        return self._state == "compared"
+
     def finish(self) -> None:
         """Compare all that came, and write the result."""
         self._worker.post(self._finish)

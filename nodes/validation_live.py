@@ -121,6 +121,11 @@ class LiveValidation:
             "messages without a partner": self._unmatched,
         }
 
+    @property
+    def has_judged(self) -> bool:
+        """Whether a live frame has come."""
+        return self._comparison.has_judged
+
     def finish(self) -> None:
         """Judge what is matched, and write the result."""
         self._settle(self._matcher.finish())

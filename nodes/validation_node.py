@@ -46,6 +46,7 @@ class ValidationNode(ManagedNode):
         self._worker: Worker | None = None
         self._live: LiveValidation | DriveValidation | None = None
         self._error: Exception | None = None
+        self._has_judged = False
         self._state = ""
 
     def configure(self) -> None:
@@ -112,6 +113,10 @@ class ValidationNode(ManagedNode):
         if self._live is not None:
             self._live.finish()
         self._worker.finish()
+        if self._live is not None:
+            self._has_judged = self._has_judged or self._live.has_judged
+            # What was left out says by itself that the run is none to go by.
+            self.unfinished = not self._has_judged and not self.losses
         if self._error is not None:
             raise self._error
 

@@ -377,6 +377,14 @@ def test_services(graph, sets, messages, tmp_path):
     assert graph.stop(node) == 0, graph.output(node)
 
 
+def test_a_run_that_ends_before_its_first_frame_is_no_success(graph, sets, tmp_path):
+    node = graph.start("validation_node", reference=sets[0], out=tmp_path / "out")
+    graph.wait_for(node, "contexts in")
+    assert graph.stop(node) == 130, graph.output(node)
+    assert "ended before the first live frame: nothing was judged, and there is no result" in graph.output(node)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.long
 def test_unfitting_qos_is_told_with_the_fix(graph, sets, messages):
     node = graph.start("validation_node", reference=sets[0])
@@ -385,8 +393,8 @@ def test_unfitting_qos_is_told_with_the_fix(graph, sets, messages):
     key = f"QoS of {LABELS}"
     assert graph.until(lambda: key in ears.diagnostics, 20), graph.output(node)
     assert "boxes_reliability:=best_effort" in ears.diagnostics[key].message
-    assert graph.stop(node) == 0, graph.output(node)
-    assert "nothing labelled" in graph.output(node)
+    assert graph.stop(node) == 130, graph.output(node)
+    assert "ended before the first live frame: nothing was judged" in graph.output(node)
 
 
 @pytest.mark.parametrize(

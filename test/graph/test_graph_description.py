@@ -149,7 +149,11 @@ def test_words_that_are_like_an_argument_are_named_and_others_left_alone():
 
 @pytest.mark.parametrize(
     ("graph", "given"),
-    [("detect", {**DETECT, "bag": BAG}), ("sim", {"scene": "lab"}), ("replay", {"scene": "lab", "camera": "reference"})],
+    [
+        ("detect", {**DETECT, "bag": BAG}),
+        ("sim", {"scene": "lab"}),
+        ("replay", {"scene": "lab", "camera": "reference"}),
+    ],
 )
 def test_a_recording_is_split_and_compressed_as_it_is_told(graph, given):
     def recorder(**more):

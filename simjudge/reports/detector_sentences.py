@@ -68,10 +68,12 @@ def measure_rows(result: Result) -> list[MeasureRow]:
 
 
 def _cells(one: DetectorMeasure) -> tuple[str, ...]:
-    spread = DASH if one.low is None or one.high is None else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
+    # Of too few units an interval and a p would read as a finding.
+    unsaid = one.low is None or one.high is None or one.verdict == Verdict.TOO_FEW
+    spread = DASH if unsaid else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
     return (
         _number(one, one.value_a), _number(one, one.value_b), _signed(one, one.difference), spread,
-        format_p(one.p_value), format_p(one.p_adjusted), f"{_margin(one):g}", f"{one.units_a:,}, {one.units_b:,}",
+        DASH if unsaid else format_p(one.p_value), format_p(one.p_adjusted), f"{_margin(one):g}", f"{one.units_a:,}, {one.units_b:,}",
     )  # fmt: skip
 
 

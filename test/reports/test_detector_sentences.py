@@ -103,6 +103,8 @@ def test_the_table_has_every_number() -> None:
     assert row.cells == ("5.0", "0.10", "−4.90", "−5.40 to −4.40", "0.50", "0.002", "0.15", "50, 300")
     assert (row.verdict, other.verdict, other.kind) == ("large gap", "predicts within 0.05", "predicts")
     assert other.cells[2:4] == ("+0.010", "−0.020 to +0.040")
+    few = CALM | {"verdict": "too_few", "p_adjusted": None}
+    assert measure_rows(made(recall=few))[0].cells[3:6] == ("–", "–", "–")
     assert "a score of 0.3 or more" in measure_notes(made(recall=CALM))[0]
     assert "recall" in measure_notes(made(recall=CALM | {"adjusted": True}))[1]
 

@@ -263,8 +263,10 @@ def _lasting_blocks(side: _Side, unit: IntArray) -> IntArray | None:
     """Blocks of time as long as false positives last, where that makes fewer units than there are; else None."""
     frames = side.judged.frames
     count = np.bincount(side.frame_of(side.wrong), minlength=len(frames)).astype(np.float64)
+    if frames.independent or (count == count[0]).all():
+        return None
     sequence = frame_sequence(frames, wanted=False)
-    if sequence is None or frames.independent or (count == count[0]).all():
+    if sequence is None:
         return None
     blocks = frame_blocks(frames, sequence, None, count)
     return blocks.unit if blocks.frames > 1 and blocks.count < len(np.unique(unit)) else None

@@ -33,7 +33,7 @@ _MAIN_STREAM = 2
 """Of the random numbers: units and blocks of W1 have the streams 0 and 1."""
 
 
-class Measure(StrEnum):
+class MeasureCode(StrEnum):
     """What is measured of each set. Files hold these codes."""
 
     FALSE_POSITIVES = "false_positives"
@@ -44,7 +44,7 @@ class Measure(StrEnum):
     MAP50 = "map50"
 
 
-COUNTS = (Measure.FALSE_POSITIVES, Measure.FALSE_POSITIVES_AWAY, Measure.FALSE_POSITIVES_SURE)
+COUNTS = (MeasureCode.FALSE_POSITIVES, MeasureCode.FALSE_POSITIVES_AWAY, MeasureCode.FALSE_POSITIVES_SURE)
 """The measures that are numbers a frame; the others are between 0 and 1."""
 
 
@@ -100,7 +100,7 @@ class MeasuredSets(ShortRepr):
         adjusted: whether objects are weighted to one mix of classes and sizes.
     """
 
-    measure: Measure
+    measure: MeasureCode
     a: SideEstimate | None
     b: SideEstimate | None
     margin: float
@@ -125,7 +125,7 @@ class DetectorMeasure:
         verdict, verdict_reason: see `simjudge.context.verdicts`.
     """
 
-    measure: Measure
+    measure: MeasureCode
     value_a: float | None = None
     value_b: float | None = None
     difference: float | None = None
@@ -163,7 +163,7 @@ class DetectorMeasure:
             content: by field; what is missing or null is undefined, further fields are left out.
         """
         known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
-        known["measure"] = Measure(measure)
+        known["measure"] = MeasureCode(measure)
         for name, kind in (("verdict", Verdict), ("verdict_reason", Reason)):
             if name in known:
                 known[name] = kind(known[name])

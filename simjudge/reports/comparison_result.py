@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from simjudge.context.detector_measures import DetectorMeasure
 from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.context.kind_differences import KindDifferences
 from simjudge.context.verdicts import Verdict
@@ -154,6 +155,11 @@ class ComparisonResult(ShownResult):
     def verdict(self) -> Verdict:
         """The worst of all that was judged: performance over all classes together, and what else the detector does."""
         return self.saved.verdict
+
+    @property
+    def measures(self) -> Sequence[DetectorMeasure]:
+        """What else the detector does: false positives a frame, scores, recall, average precision, each judged."""
+        return self.saved.measures
 
     @property
     def meaning(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simjudge.context.detector_measures import COUNTS, DetectorMeasure, Measure
+from simjudge.context.detector_measures import COUNTS, DetectorMeasure, MeasureCode
 from simjudge.context.verdicts import FEWEST_UNITS, Reason, Verdict
 from simjudge.reports.number_format import DASH, NO_BREAK_SPACE, format_number, format_p
 from simjudge.reports.palette import VERDICT_COLOURS
@@ -14,27 +14,30 @@ from simjudge.results.saved_result import Result
 from simjudge.results.verdict_words import verdict_words
 
 LABELS = {
-    Measure.FALSE_POSITIVES: ("false positives a frame", "predictions that no object was left for"),
-    Measure.FALSE_POSITIVES_AWAY: ("away from objects", "those that overlap no object of any class"),
-    Measure.FALSE_POSITIVES_SURE: ("of score 0.5 or more", "predictions that no object was left for"),
-    Measure.MATCH_SCORE: ("score of matches", "mean score of the predictions assigned to objects"),
-    Measure.RECALL: ("recall", "share of the objects found with an IoU of 0.5 or more"),
-    Measure.MAP50: ("mAP50", "average precision at IoU 0.5, over all scores"),
+    MeasureCode.FALSE_POSITIVES: ("false positives a frame", "predictions that no object was left for"),
+    MeasureCode.FALSE_POSITIVES_AWAY: ("away from objects", "those that overlap no object of any class"),
+    MeasureCode.FALSE_POSITIVES_SURE: ("of score 0.5 or more", "predictions that no object was left for"),
+    MeasureCode.MATCH_SCORE: ("score of matches", "mean score of the predictions assigned to objects"),
+    MeasureCode.RECALL: ("recall", "share of the objects found with an IoU of 0.5 or more"),
+    MeasureCode.MAP50: ("mAP50", "average precision at IoU 0.5, over all scores"),
 }
 """Name and meaning of each measure, for tables."""
 _SUBJECTS = {
-    Measure.FALSE_POSITIVES: ("what the detector invents", "false positives a frame"),
-    Measure.FALSE_POSITIVES_AWAY: ("what the detector invents where nothing is", "false positives a frame"),
-    Measure.FALSE_POSITIVES_SURE: ("what the detector invents with a score of 0.5 or more", "false positives a frame"),
-    Measure.MATCH_SCORE: ("the scores of matched predictions", "mean score"),
-    Measure.RECALL: ("the share of objects that the detector finds", "recall"),
-    Measure.MAP50: ("average precision", "mAP50"),
+    MeasureCode.FALSE_POSITIVES: ("what the detector invents", "false positives a frame"),
+    MeasureCode.FALSE_POSITIVES_AWAY: ("what the detector invents where nothing is", "false positives a frame"),
+    MeasureCode.FALSE_POSITIVES_SURE: (
+        "what the detector invents with a score of 0.5 or more",
+        "false positives a frame",
+    ),
+    MeasureCode.MATCH_SCORE: ("the scores of matched predictions", "mean score"),
+    MeasureCode.RECALL: ("the share of objects that the detector finds", "recall"),
+    MeasureCode.MAP50: ("average precision", "mAP50"),
 }
 _JUDGED = (
-    ((Measure.FALSE_POSITIVES, Measure.FALSE_POSITIVES_AWAY, Measure.FALSE_POSITIVES_SURE), "false positives"),
-    ((Measure.MATCH_SCORE,), "scores of matches"),
-    ((Measure.RECALL,), "recall"),
-    ((Measure.MAP50,), "average precision"),
+    (COUNTS, "false positives"),
+    ((MeasureCode.MATCH_SCORE,), "scores of matches"),
+    ((MeasureCode.RECALL,), "recall"),
+    ((MeasureCode.MAP50,), "average precision"),
 )
 
 
@@ -68,10 +71,13 @@ def measure_rows(result: Result) -> list[MeasureRow]:
 
 
 def _cells(one: DetectorMeasure) -> tuple[str, ...]:
-    spread = DASH if one.low is None or one.high is None else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
+    # Of too few units an interval and a p would read as a finding.
+    unsaid = one.low is None or one.high is None or one.verdict == Verdict.TOO_FEW
+    spread = DASH if unsaid else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
     return (
         _number(one, one.value_a), _number(one, one.value_b), _signed(one, one.difference), spread,
-        format_p(one.p_value), format_p(one.p_adjusted), f"{_margin(one):g}", f"{one.units_a:,}, {one.units_b:,}",
+        DASH if unsaid else format_p(one.p_value), format_p(one.p_adjusted), f"{_margin(one):g}",
+        f"{one.units_a:,}, {one.units_b:,}",
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.context.detector_measures import Measure
+from simjudge.context.detector_measures import MeasureCode
 from simjudge.context.method import LARGEST_PATCH, MOST_DRAWS
 from simjudge.context.verdicts import Reason, Verdict
 from simjudge.core.class_names import LARGEST_CLASS_ID
@@ -194,7 +194,7 @@ class ResultFile(_HeaderFields):
     overall: EntryFields
     control: dict[Literal["a", "b"], ControlFields] = Field(default_factory=dict)
     confusion: dict[Literal["a", "b"], dict[str, dict[str, Count]]] | None = None
-    measures: dict[Annotated[str, Choice(*Measure)], MeasureFields] = Field(default_factory=dict)
+    measures: dict[Annotated[str, Choice(*MeasureCode)], MeasureFields] = Field(default_factory=dict)
     losses: list[str] = Field(default_factory=list)
     balance: dict[Annotated[str, ClassKey()], BalanceFields] = Field(default_factory=dict)
     where: ContextKindsFields | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.context.common_mix import CommonMix, common_mix
 from simjudge.context.detector_measures import (
     DetectorMeasure,
-    Measure,
+    MeasureCode,
     MeasuredSets,
     SideEstimate,
     judge_measures,
@@ -46,14 +46,14 @@ def measure_detector(
         method: its `min_score` is the score from which predictions count, as where the detector is deployed.
         settings: margin, draws, and what the user named as units.
     """
-    a, b = (_Side.of_set(judged, method) for judged in sets)
+    a, b = (_MeasuredSide.of_set(judged, method) for judged in sets)
     margin, per_frame = settings.margin, len(sets[0].frames.objects) / len(sets[0].frames)
     frames = _FrameUnits.of_sets((a, b), units, settings)
     found = []
     for measure, least, away in (
-        (Measure.FALSE_POSITIVES, 0.0, False),
-        (Measure.FALSE_POSITIVES_AWAY, 0.0, True),
-        (Measure.FALSE_POSITIVES_SURE, SURE_SCORE, False),
+        (MeasureCode.FALSE_POSITIVES, 0.0, False),
+        (MeasureCode.FALSE_POSITIVES_AWAY, 0.0, True),
+        (MeasureCode.FALSE_POSITIVES_SURE, SURE_SCORE, False),
     ):
         if least and least <= method.min_score:
             continue
@@ -63,7 +63,7 @@ def measure_detector(
 
 
 def _object_measures(
-    sides: tuple[_Side, _Side], units: SampleUnits, frames: _FrameUnits, margin: float
+    sides: tuple[_MeasuredSide, _MeasuredSide], units: SampleUnits, frames: _FrameUnits, margin: float
 ) -> list[MeasuredSets]:
     """Score of matches, recall and average precision, over the classes that both sets hold."""
     classes = [side.judged.frames.objects.class_id for side in sides]
@@ -72,7 +72,7 @@ def _object_measures(
     rows = [np.flatnonzero(np.isin(each, shared)) for each in classes]
     matched = [own[side.partner[own] >= 0] for side, own in zip(sides, rows, strict=True)]
     found = []
-    for measure, chosen, event in ((Measure.MATCH_SCORE, matched, None), (Measure.RECALL, rows, 1.0)):
+    for measure, chosen, event in ((MeasureCode.MATCH_SCORE, matched, None), (MeasureCode.RECALL, rows, 1.0)):
         mix = _mix(sides, chosen)
         both = []
         for i, side in enumerate(sides):
@@ -86,7 +86,7 @@ def _object_measures(
     return found if precise is None else [*found, precise]
 
 
-def _mix(sides: tuple[_Side, _Side], rows: list[IntArray]) -> CommonMix:
+def _mix(sides: tuple[_MeasuredSide, _MeasuredSide], rows: list[IntArray]) -> CommonMix:
     kind, size = [], []
     for side, own in zip(sides, rows, strict=True):
         objects = side.judged.frames.objects
@@ -96,7 +96,11 @@ def _mix(sides: tuple[_Side, _Side], rows: list[IntArray]) -> CommonMix:
 
 
 def _average_precision(
-    sides: tuple[_Side, _Side], numbers: list[_ObjectUnits], frames: _FrameUnits, margin: float, rows: list[IntArray]
+    sides: tuple[_MeasuredSide, _MeasuredSide],
+    numbers: list[_ObjectUnits],
+    frames: _FrameUnits,
+    margin: float,
+    rows: list[IntArray],
 ) -> MeasuredSets | None:
     """The mean over the classes that both sets hold in enough units; None where it was not computed."""
     if not any(side.judged.ranked for side in sides):
@@ -108,7 +112,7 @@ def _average_precision(
         if all(len(np.unique(numbers[i].unit[kinds[i] == k])) >= FEWEST_UNITS for i in range(2))
     ]
     if not classes:
-        return MeasuredSets(Measure.MAP50, None, None, margin)
+        return MeasuredSets(MeasureCode.MAP50, None, None, margin)
     kept = [own[np.isin(kind[own], classes)] for kind, own in zip(kinds, rows, strict=True)]
     mix = _mix(sides, kept)
     both = []
@@ -116,7 +120,7 @@ def _average_precision(
         weight = np.zeros(len(side.judged.frames.objects))
         weight[kept[i]] = (mix.weight_a, mix.weight_b)[i]
         both.append(side.average_precision(classes, weight if mix.adjusted else None, numbers[i], frames, i))
-    return MeasuredSets(Measure.MAP50, both[0], both[1], margin, mix.adjusted)
+    return MeasuredSets(MeasureCode.MAP50, both[0], both[1], margin, mix.adjusted)
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +137,7 @@ class _ObjectUnits(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class _Side(ShortRepr):
+class _MeasuredSide(ShortRepr):
     """A set with what became of its predictions.
 
     Attributes:
@@ -152,7 +156,7 @@ class _Side(ShortRepr):
     score: FloatArray
 
     @classmethod
-    def of_set(cls, judged: JudgedSet, method: Method) -> _Side:
+    def of_set(cls, judged: JudgedSet, method: Method) -> _MeasuredSide:
         frames = judged.frames
         _, chosen, predictions = participants(frames, method.min_score)
         partner = judged.assignment.prediction
@@ -238,7 +242,9 @@ class _FrameUnits(ShortRepr):
     block: tuple[IntArray, IntArray]
 
     @classmethod
-    def of_sets(cls, sides: tuple[_Side, _Side], units: SampleUnits, settings: CompareSettings) -> _FrameUnits:
+    def of_sets(
+        cls, sides: tuple[_MeasuredSide, _MeasuredSide], units: SampleUnits, settings: CompareSettings
+    ) -> _FrameUnits:
         own = _joined_units(sides, units)
         blocks = []
         for i, side in enumerate(sides):
@@ -263,22 +269,24 @@ def lasting_frame_units(
     sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: CompareSettings
 ) -> tuple[IntArray, IntArray]:
     """(F,) the unit of the frames of A and of B: blocks of time where false positives last longer than places do."""
-    a, b = (_Side.of_set(judged, method) for judged in sets)
+    a, b = (_MeasuredSide.of_set(judged, method) for judged in sets)
     return _FrameUnits.of_sets((a, b), units, settings).own
 
 
-def _lasting_blocks(side: _Side, unit: IntArray) -> IntArray | None:
+def _lasting_blocks(side: _MeasuredSide, unit: IntArray) -> IntArray | None:
     """Blocks of time as long as false positives last, where that makes fewer units than there are; else None."""
     frames = side.judged.frames
     count = np.bincount(side.frame_of(side.wrong), minlength=len(frames)).astype(np.float64)
+    if frames.independent or (count == count[0]).all():
+        return None
     sequence = frame_sequence(frames, wanted=False)
-    if sequence is None or frames.independent or (count == count[0]).all():
+    if sequence is None:
         return None
     blocks = frame_blocks(frames, sequence, None, count)
     return blocks.unit if blocks.frames > 1 and blocks.count < len(np.unique(unit)) else None
 
 
-def _joined_units(sides: tuple[_Side, _Side], units: SampleUnits) -> list[IntArray]:
+def _joined_units(sides: tuple[_MeasuredSide, _MeasuredSide], units: SampleUnits) -> list[IntArray]:
     """The unit of every frame: that of its objects where a place, a block or a frame is one, else one of its own.
 
     What a place invents and what it misses go together, so a unit of frames takes the number of the unit of objects

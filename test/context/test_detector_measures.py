@@ -11,7 +11,7 @@ from scipy.stats import t
 from simjudge.context.detector_measures import (
     FAMILIES,
     DetectorMeasure,
-    Measure,
+    MeasureCode,
     MeasuredSets,
     SideEstimate,
     judge_measures,
@@ -28,7 +28,7 @@ def side(value: np.ndarray, first: int = 0, unit: np.ndarray | None = None, even
 
 
 def judged(a: SideEstimate | None, b: SideEstimate | None, margin: float = 0.05, draws: int = 1000) -> DetectorMeasure:
-    return judge_measures([MeasuredSets(Measure.MATCH_SCORE, a, b, margin)], draws, 0)[0]
+    return judge_measures([MeasuredSets(MeasureCode.MATCH_SCORE, a, b, margin)], draws, 0)[0]
 
 
 def test_the_interval_is_that_of_two_means() -> None:
@@ -86,7 +86,7 @@ def test_blocks_of_time_widen_the_interval() -> None:
 def test_events_that_were_never_seen_are_not_ruled_out() -> None:
     none = np.zeros(50)
     found = judge_measures(
-        [MeasuredSets(Measure.FALSE_POSITIVES, side(none, event=1.0), side(none, 50, event=1.0), 0.05)], 500, 0
+        [MeasuredSets(MeasureCode.FALSE_POSITIVES, side(none, event=1.0), side(none, 50, event=1.0), 0.05)], 500, 0
     )
     # The rule of three: after 50 frames without one, up to 3 in 50 are not unlikely.
     assert found[0].high == pytest.approx(3 / 50, abs=0.01)
@@ -121,9 +121,11 @@ def test_skewed_counts_get_an_interval_that_reaches_further_up() -> None:
 
 def test_correction_is_over_all_measures() -> None:
     random = np.random.default_rng(8)
-    sets = [MeasuredSets(m, side(random.normal(0, 1, 50)), side(random.normal(0.4, 1, 50), 50), 0.05) for m in Measure]
+    sets = [
+        MeasuredSets(m, side(random.normal(0, 1, 50)), side(random.normal(0.4, 1, 50), 50), 0.05) for m in MeasureCode
+    ]
     found = judge_measures(sets, 2000, 0)
-    assert [one.measure for one in found] == list(Measure)
+    assert [one.measure for one in found] == list(MeasureCode)
     assert all(one.p_adjusted >= min(1, FAMILIES * one.p_value) - 1e-9 for one in found)
     assert judge_measures(sets, 2000, 0) == found
 
@@ -140,5 +142,5 @@ def test_what_is_written_is_read() -> None:
     [(0.05, 1, "large_gap"), (0.15, 1, "gap"), (0.3, 1, "small_gap"), (0.3, 9, "predicts")],
 )
 def test_the_verdict_follows_margin_and_p(margin: float, times: int, verdict: str) -> None:
-    one = DetectorMeasure(Measure.RECALL, low=-0.2, high=-0.1, p_adjusted=0.01)
+    one = DetectorMeasure(MeasureCode.RECALL, low=-0.2, high=-0.1, p_adjusted=0.01)
     assert one.verdict_at(margin, times) == verdict

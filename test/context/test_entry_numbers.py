@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 from simjudge.context.certainty import Certainty
-from simjudge.context.detector_measures import DetectorMeasure, Measure
+from simjudge.context.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.context.verdicts import Reason, Verdict
 
@@ -19,15 +19,15 @@ FULL = EntryNumbers(
 @pytest.mark.parametrize("entry", [EntryNumbers(), FULL])
 def test_what_is_written_is_read_again(entry):
     assert EntryNumbers.from_json(json.loads(json.dumps(entry.to_json()))) == entry
-    invented = DetectorMeasure(Measure.FALSE_POSITIVES, 5.0, 0.1, -4.9, verdict=Verdict.LARGE_GAP)
-    measures = (invented, DetectorMeasure(Measure.RECALL))
+    invented = DetectorMeasure(MeasureCode.FALSE_POSITIVES, 5.0, 0.1, -4.9, verdict=Verdict.LARGE_GAP)
+    measures = (invented, DetectorMeasure(MeasureCode.RECALL))
     both = ComparisonNumbers({"1": entry}, entry, {"a": {"1": {"none": 2}}}, measures)
     assert ComparisonNumbers.from_json(json.loads(json.dumps(both.to_json()))) == both
 
 
 def test_the_verdict_is_on_all_that_was_judged():
     calm = replace(FULL, verdict=Verdict.PREDICTS)
-    invented = DetectorMeasure(Measure.FALSE_POSITIVES, verdict=Verdict.GAP)
+    invented = DetectorMeasure(MeasureCode.FALSE_POSITIVES, verdict=Verdict.GAP)
     assert ComparisonNumbers({}, calm).verdict == Verdict.PREDICTS
     assert ComparisonNumbers({}, calm, measures=(invented,)).verdict == Verdict.GAP
     assert "measures" not in ComparisonNumbers({}, calm).to_json()

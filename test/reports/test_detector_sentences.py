@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.detector_measures import Measure
+from simjudge.context.detector_measures import MeasureCode
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.context.verdicts import Verdict
 from simjudge.reports.detector_sentences import (
@@ -63,8 +63,8 @@ def test_what_a_detector_invents_comes_before_performance_that_agrees() -> None:
         ("large_gap", "they differ by 0.05 or more", "simjudge fit"),
     ],
 )
-@pytest.mark.parametrize("measure", list(Measure))
-def test_every_verdict_on_every_measure_has_words(measure: Measure, verdict: str, said: str, step: str) -> None:
+@pytest.mark.parametrize("measure", list(MeasureCode))
+def test_every_verdict_on_every_measure_has_words(measure: MeasureCode, verdict: str, said: str, step: str) -> None:
     result = made(**{measure.value: CALM | {"verdict": verdict}})
     assert said in overall_meaning(result)
     assert overall_headline(result).startswith(verdict.replace("_", " ").capitalize() + ": ")
@@ -76,7 +76,7 @@ def test_every_verdict_on_every_measure_has_words(measure: Measure, verdict: str
 def test_of_equal_verdicts_the_one_of_most_margins_is_named() -> None:
     near = CALM | {"verdict": "gap", "difference": 0.06, "low": 0.02, "high": 0.1}
     far = near | {"difference": 0.2, "low": 0.01, "high": 0.39}
-    assert worst_measure(made(recall=near, map50=far)).measure == Measure.MAP50
+    assert worst_measure(made(recall=near, map50=far)).measure == MeasureCode.MAP50
 
 
 def test_performance_that_is_as_bad_or_worse_stays_first() -> None:
@@ -103,6 +103,8 @@ def test_the_table_has_every_number() -> None:
     assert row.cells == ("5.0", "0.10", "−4.90", "−5.40 to −4.40", "0.50", "0.002", "0.15", "50, 300")
     assert (row.verdict, other.verdict, other.kind) == ("large gap", "predicts within 0.05", "predicts")
     assert other.cells[2:4] == ("+0.010", "−0.020 to +0.040")
+    few = CALM | {"verdict": "too_few", "p_adjusted": None}
+    assert measure_rows(made(recall=few))[0].cells[3:6] == ("–", "–", "–")
     assert "a score of 0.3 or more" in measure_notes(made(recall=CALM))[0]
     assert "recall" in measure_notes(made(recall=CALM | {"adjusted": True}))[1]
 

@@ -226,3 +226,43 @@ def test_units_and_unlike_objects_are_on_the_page(tmp_path: Path, table: pa.Tabl
     assert "24 things, 5 passes each, and 12 blocks of time of 14 frames (7 s) beside them" in said
     assert "30 blocks of 8 frames" in said
     assert "B's objects are larger than A's (0.8 standard deviations of log box area)" in said.replace("&#39;", "'")
+
+
+MEASURES = {
+    "false_positives": {"value_a": 5.0, "value_b": 0.1, "difference": -4.9, "low": -5.4, "high": -4.4, "p_value": 0.001,
+                        "p_adjusted": 0.002, "margin": 0.2, "units_a": 40, "units_b": 40, "draws": 999,
+                        "adjusted": False, "verdict": "large_gap", "verdict_reason": ""},
+    "match_score": {"value_a": None, "value_b": None, "difference": None, "low": None, "high": None, "p_value": None,
+                    "p_adjusted": None, "margin": 0.05, "verdict": "not_tested", "verdict_reason": ""},
+}  # fmt: skip
+
+
+def test_what_else_the_detector_does_has_a_table_and_the_first_word(tmp_path: Path, table: pa.Table) -> None:
+    folder = write_result(tmp_path / "r", table, verdict="predicts")
+    before = plain(page(folder))
+    assert "What else the detector does" not in before
+    content = json.loads((folder / "result.json").read_text()) | {"measures": MEASURES}
+    (folder / "result.json").write_text(json.dumps(content))
+    html = page(folder)
+    said = plain(html)
+    assert "Large gap what the detector invents (5.0 false positives a frame in A, 0.10 in B)" in said
+    assert "by itself: predicts within 0.05." in said
+    assert "Use B" not in said
+    assert "false positives a frame predictions that no object was left for 5.0 0.10 −4.90 −5.40 to −4.40" in said
+    assert 'class="hero v-large-gap"' in html
+    links = Links()
+    links.feed(html)
+    assert links.open == []
+    assert "Large gap" in plain(page(folder, write_result(tmp_path / "other", table)))
+
+
+@pytest.mark.parametrize(
+    "measures", [{"invented": {}}, {"recall": {"verdict": "fine", "verdict_reason": ""}}, {"recall": {"low": "a"}}, [1]]
+)
+def test_measures_that_are_none_are_one_clear_line(tmp_path: Path, table: pa.Table, measures: object) -> None:
+    folder = write_result(tmp_path / "r", table)
+    content = json.loads((folder / "result.json").read_text()) | {"measures": measures}
+    (folder / "result.json").write_text(json.dumps(content))
+    with pytest.raises(SimjudgeError, match="measures") as caught:
+        load_results([folder])
+    assert "\n" not in str(caught.value)

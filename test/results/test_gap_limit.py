@@ -2,7 +2,7 @@
 
 import pytest
 
-from simjudge.context.detector_measures import DetectorMeasure, Measure
+from simjudge.context.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import UsageError
 from simjudge.results.gap_limit import GapLimit, NamedComparison
@@ -51,7 +51,7 @@ def test_a_class_fails_only_with_its_comparison():
 
 def test_what_a_detector_invents_fails_too():
     invented = DetectorMeasure(
-        Measure.FALSE_POSITIVES, difference=-4.9, low=-5.4, high=-4.4, p_adjusted=0.02, margin=0.15
+        MeasureCode.FALSE_POSITIVES, difference=-4.9, low=-5.4, high=-4.4, p_adjusted=0.02, margin=0.15
     )
     one, other = NamedComparison("hall", (entry(0.6),), (invented,)), result(0.5)
     assert GapLimit().lines([one]) == ["hall, false positives: B less A -4.900 (95 %: -5.400 to -4.400)"]

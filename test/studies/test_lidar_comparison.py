@@ -154,6 +154,10 @@ def test_a_set_against_itself_is_at_the_floor_and_lost_predictions_are_a_gap():
     worse = sj.compare(a, replace(a, predictions=fewer), draws=99, block=0.0, **FAST)
     assert worse.numbers.overall.mean_w1 > worse.numbers.overall.noise
     assert "gap" in worse.verdict
+    recall, _ = (next(one for one in each.measures if one.measure == "recall") for each in (worse, same))
+    hits = np.mean(worse.contexts["performance"][~worse.contexts.is_a] >= 0.5)
+    assert recall.value_b == pytest.approx(hits)
+    assert "map50" not in {one.measure for one in worse.measures}  # it is of boxes in pictures
 
 
 @pytest.mark.parametrize("paint", ["cuboids", "points"])

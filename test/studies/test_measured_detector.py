@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context.detector_measures import DetectorMeasure, Measure
+from simjudge.context.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
@@ -147,7 +147,7 @@ def test_scores_of_two_fifths_against_nineteen_twentieths_are_a_large_gap() -> N
     random = np.random.default_rng(6)
     result = compare_pair(made(random, 40, score=0.4), made(random, 40, score=0.95), SETTINGS)
     found = {one.measure: one for one in result.numbers.measures}
-    assert found[Measure.MATCH_SCORE].verdict == Verdict.LARGE_GAP
+    assert found[MeasureCode.MATCH_SCORE].verdict == Verdict.LARGE_GAP
     assert result.numbers.overall.verdict not in GAPS
     assert result.numbers.verdict == Verdict.LARGE_GAP
 

@@ -94,6 +94,7 @@ def test_the_result_is_saved_with_a_gallery_of_marked_pictures(sets, tmp_path):
     header = json.loads((tmp_path / "out" / "result.json").read_text())
     assert header["parameters"]["task"] == "semantic"
     assert header["class_names"] == {"0": "patch"}
+    assert "measures" not in header
     assert list((tmp_path / "out" / "gallery").glob("*.jpg"))
     frames = found.result.a.frames
     plain, marked = read_set(sets[0]).images.read(0), frames.images.read(0)

@@ -135,6 +135,38 @@ def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
     return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
 
 
+def drop_repeats(raw: RawRows, losses: Losses) -> RawRows:
+    """Leave out rows that say once more what a row before says: the same class and box in one frame, without a mask.
+
+    A detector finds an object once; the other one would count as missed. Training tools leave repeats out likewise.
+
+    Args:
+        raw: rows of labels that simjudge has not written.
+        losses: takes the repeats.
+
+    Returns:
+        The other rows.
+    """
+    if not len(raw.frame):
+        return raw
+    said = np.column_stack([raw.frame, raw.class_id, raw.box])
+    _, first = np.unique(said, axis=0, return_index=True)
+    repeats = np.setdiff1d(np.arange(len(said)), first)
+    if raw.masks is not None:
+        repeats = repeats[raw.masks.shape[repeats, 0] == 0]
+    count_losses(losses, "labels that stand twice", repeats, _naming(raw.where, raw.box))
+    rows = np.setdiff1d(np.arange(len(said)), repeats)
+    chosen = rows.tolist()
+    return RawRows(
+        raw.frame[rows], raw.class_id[rows], raw.box[rows], lambda row: raw.where(chosen[row]),
+        None if raw.score is None else raw.score[rows],
+        None if raw.instance is None else raw.instance[rows],
+        None if raw.masks is None else raw.masks.take(rows),
+        None if raw.distance is None else [raw.distance[row] for row in chosen],
+        None if raw.visible is None else [raw.visible[row] for row in chosen],
+    )  # fmt: skip
+
+
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:
     """Read values that a file may leave out; those that cannot be are counted, and unknown.
 

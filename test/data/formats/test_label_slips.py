@@ -72,3 +72,40 @@ def test_shares_of_the_picture_are_refused(tmp_path):
 def test_numbers_of_images_may_be_texts(tmp_path):
     frames = read_set(coco(tmp_path / "a.json", [[24, 12, 16, 24]], image_id="1"))
     assert (len(frames.objects), frames.losses.lines()) == (1, [])
+
+
+def foreign(folder, form, boxes):
+    """One picture with boxes of a class, in a format that others write."""
+    folder.mkdir()
+    picture = np.zeros((48, 64, 3), np.uint8)
+    if form == "labelme":
+        cv2.imwrite(str(folder / "a.png"), picture)
+        shapes = [{"label": "cone", "points": [box[:2], box[2:]], "shape_type": "rectangle"} for box in boxes]
+        content = {"shapes": shapes, "imagePath": "a.png", "imageHeight": 48, "imageWidth": 64}
+        (folder / "a.json").write_text(json.dumps(content))
+        return folder
+    inside, labels = {"voc": ("JPEGImages", "Annotations"), "kitti": ("image_2", "label_2")}[form]
+    for name in (inside, labels):
+        (folder / name).mkdir()
+    cv2.imwrite(str(folder / inside / "000000.png"), picture)
+    if form == "kitti":
+        rows = [f"Cone 0 0 0 {' '.join(map(str, box))} 1 1 1 0 0 5 0\n" for box in boxes]
+        (folder / labels / "000000.txt").write_text("".join(rows))
+        return folder
+    sides = ("xmin", "ymin", "xmax", "ymax")
+    objects = ["".join(f"<{side}>{value}</{side}>" for side, value in zip(sides, box, strict=True)) for box in boxes]
+    text = "".join(f"<object><name>cone</name><bndbox>{each}</bndbox></object>" for each in objects)
+    size = "<size><width>64</width><height>48</height></size>"
+    (folder / labels / "000000.xml").write_text(
+        f"<annotation><filename>000000.png</filename>{size}{text}</annotation>"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("form", ["labelme", "voc", "kitti"])
+def test_repeats_and_shares_are_seen_in_every_format_of_others(tmp_path, form):
+    frames = read_set(foreign(tmp_path / "twice", form, [[24, 12, 40, 36], [24, 12, 40, 36], [1, 2, 9, 9]]))
+    assert len(frames.objects) == 2
+    assert frames.losses.lines()[0].startswith("1 labels that stand twice: ")
+    with pytest.raises(SimjudgeError, match="all boxes lie between 0 and 1: they are shares of the picture"):
+        read_set(foreign(tmp_path / "shares", form, [[0.375, 0.25, 0.625, 0.75], [0.1, 0.2, 0.5, 0.6]]))

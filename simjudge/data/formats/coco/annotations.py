@@ -27,13 +27,13 @@ from simjudge.data.format_support.raw_rows import (
     build_objects,
     build_predictions,
     drop_masks_outside,
-    drop_repeats,
+    mend_foreign_labels,
     parse_numbers,
     used_class_ids,
 )
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
-from simjudge.data.formats.coco.box_units import check_units
+from simjudge.data.formats.coco.box_units import refuse_corners
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results
 
@@ -186,8 +186,8 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
     # What simjudge has written is what it was given.
     if not is_own:
-        check_units(raw, path, content["annotations"], found.size)
-        raw = drop_repeats(drop_masks_outside(raw, losses), losses)
+        refuse_corners(content["annotations"], path)
+        raw = mend_foreign_labels(drop_masks_outside(raw, losses), found.size, str(path), losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS

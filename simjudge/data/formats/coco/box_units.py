@@ -1,4 +1,4 @@
-"""Boxes of COCO that are none: corners, or shares of the picture. Both are read as boxes of another size elsewhere."""
+"""Boxes of COCO that are corners, which would be read as boxes of another size."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import parse_number
-from simjudge.data.format_support.raw_rows import RawRows
 
 _FEWEST = 2
 """Annotations that must agree: one alone may be a slip."""
@@ -19,25 +17,16 @@ _TOLERANCE = 0.01
 """Of an area."""
 
 
-def check_units(raw: RawRows, path: Path, annotations: Sequence[Any], size: IntArray) -> None:
-    """Refuse boxes that are not x, y, width and height in pixels.
+def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
+    """Refuse boxes that are not x, y, width and height.
 
     Args:
-        raw: the rows with their boxes as they were read.
-        path: of the file.
         annotations: as the file has them.
-        size: int64 (F, 2), of the pictures, pixels.
+        path: of the file.
 
     Raises:
-        SimjudgeError: all boxes lie within one pixel, or the areas that the file states are those of corners.
+        SimjudgeError: the areas that the file states are those of corners.
     """
-    if len(raw.box) < _FEWEST:
-        return
-    if (raw.box >= 0).all() and (raw.box <= 1).all() and (raw.box % 1 > 0).any() and (size[raw.frame] > 2).all():
-        raise SimjudgeError(
-            f"{path}: all boxes lie between 0 and 1: they are shares of the picture, and COCO's are pixels; multiply"
-            " x and width by the width of the picture, y and height by its height"
-        )
     if _are_corners(annotations):
         raise SimjudgeError(
             f"{path}: the areas that it states are those of boxes x0, y0, x1, y1, and COCO's are x, y, width, height;"

@@ -20,7 +20,7 @@ from simjudge.core.label_pictures import LabelFiles, LabelPictures, decode_label
 from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.image_files import file_stems, list_images, readable_images, write_images
 from simjudge.data.format_support.label_files import same_size
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions, drop_repeats, used_class_ids
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions, mend_foreign_labels, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.yolo.label_folders import label_picture_folder
@@ -163,7 +163,7 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         keypoints=layout.keypoints,
     )  # fmt: skip
     # What simjudge has written is what it was given.
-    raw = raw if sidecar.frame else drop_repeats(raw, losses)
+    raw = raw if sidecar.frame else mend_foreign_labels(raw, size, str(path), losses)
     objects = build_objects(raw, size, layout.class_names, losses)
     predictions = None
     if any(files.predicted):

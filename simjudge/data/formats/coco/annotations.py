@@ -197,7 +197,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])
     return FrameSet.build(
-        path.parent.name if path.name in _NAMES else path.stem,
+        path.absolute().parent.name if path.name in _NAMES else path.stem,
         found.size,
         build_objects(raw, found.size, class_names, losses),
         predictions,

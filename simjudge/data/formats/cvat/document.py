@@ -140,7 +140,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
         predictions = build_predictions(scored, found.size, {}, losses)
         predicted[[frame[i.attrib["name"]] for i in predicted_images if i.attrib["name"] in frame]] = True
     return FrameSet.build(
-        file.parent.name if file.name == ANNOTATIONS else file.stem,
+        file.absolute().parent.name if file.name == ANNOTATIONS else file.stem,
         found.size,
         build_objects(raw, found.size, {}, losses),
         predictions,

@@ -178,7 +178,7 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
     if predicted_semantic is not None:
         files.predicted = [ran or predicted_semantic.has(i) for i, ran in enumerate(files.predicted)]
     frames = FrameSet.build(
-        path.parent.name if path.is_file() else path.name,
+        path.absolute().parent.name if path.is_file() else path.absolute().name,
         size,
         objects,
         predictions,

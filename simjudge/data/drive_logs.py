@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,14 @@ from simjudge.data.steering_units import LOCK, steering_unit
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import FARTHEST
 
+log = logging.getLogger(__name__)
+
+_SLOWEST = 1e-4
+"""m/s from which a vehicle is taken to move; a table in milliseconds says a thousandth of its speed."""
+_MOST_TIMES = 2.0
+"""Speeds that are so many times off are of another unit."""
+_FAR_OFF = 0.35
+"""Radians from the course; a sliding car is nearer."""
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
 """Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1."""
 NEEDED = ("time", "x", "y")
@@ -146,7 +155,25 @@ def _read_csv(path: Path) -> DriveLog:
     time, position = table[:, 0], table[:, 1:3]
     yaw = table[:, 3] if np.isfinite(table[:, 3]).all() else _course_yaw(time, position)
     speed = table[:, 4] if np.isfinite(table[:, 4]).all() else differences(time, position, yaw)
+    _warn_of_units(path, time, position, table[:, 3], table[:, 4])
     return DriveLog(path.stem, time, position, np.unwrap(yaw), speed, table[:, 5], table[:, 6], LOCK, losses)
+
+
+def _warn_of_units(path: Path, time: FloatArray, position: FloatArray, yaw: FloatArray, speed: FloatArray) -> None:
+    """Say where speeds or headings of a table are not those that its times and positions give."""
+    course = _course_yaw(time, position)
+    driven = np.abs(differences(time, position, course))
+    moves = np.isfinite(driven) & (driven > _SLOWEST)
+    if np.isfinite(speed).all() and moves.any():
+        ratio = float(np.median(np.abs(speed[moves]) / driven[moves]))
+        if not 1 / _MOST_TIMES < ratio < _MOST_TIMES:
+            log.warning("%s: speed is %.3g times what time, x and y say: time is seconds, x and y metres, speed m/s",
+                        path, ratio)  # fmt: skip
+    if np.isfinite(yaw).all() and moves.any():
+        off = [float(np.median(np.abs(np.angle(np.exp(1j * (turned - course)[moves])))))
+               for turned in (yaw, np.radians(yaw))]  # fmt: skip
+        if off[0] > _FAR_OFF and off[1] < off[0] / 2:
+            log.warning("%s: yaw fits the course in degrees and not in radians; give radians", path)
 
 
 def _usable_rows(table: FloatArray, path: Path, losses: Losses) -> FloatArray:

@@ -188,3 +188,23 @@ def test_commands_say_steering_in_their_own_unit(kind):
 @pytest.mark.parametrize("kind", ["geometry_msgs/msg/Twist", "sensor_msgs/msg/Joy"])
 def test_a_turn_is_no_steering(kind):
     assert steering_unit(kind) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "yaw", "speed", "said"),
+    [
+        (1.0, 1.0, 1.0, ""),
+        (1.0, 1.0, 3.6, "speed is 3.6 times what time, x and y say"),
+        (1000.0, 1.0, 1.0, "speed is 1e+03 times what time, x and y say"),
+        (1.0, 180 / np.pi, 1.0, "yaw fits the course in degrees and not in radians"),
+    ],
+)
+def test_columns_of_another_unit_are_said(tmp_path, caplog, time, yaw, speed, said):
+    clock = np.arange(0, 20, 0.1)
+    rows = np.column_stack([clock * time, np.cos(0.5) * clock, np.sin(0.5) * clock, np.full(200, 0.5 * yaw),
+                            np.full(200, speed)])  # fmt: skip
+    text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
+    (tmp_path / "a.csv").write_text(f"time,x,y,yaw,speed\n{text}\n")
+    read_drive(tmp_path / "a.csv")
+    assert said in caplog.text
+    assert bool(said) == bool(caplog.text)

@@ -15,7 +15,7 @@ from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList
-from simjudge.data.format_support.raw_rows import RawRows, build_objects
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 MISSING_PICTURE = "images that are named but missing (their labels are kept)"
 NO_SHAPE = "shapes that are neither box, polygon nor mask"
@@ -105,10 +105,11 @@ def build_annotated_set(
     found = [(number, shape) for number, shape in found if shape.name.strip()]
     class_names = number_classes({shape.name for _, shape in found})
     kept = [each.picture for each, _ in used]
+    raw = mend_foreign_labels(_rows(found, class_names), size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
         size,
-        build_objects(_rows(found, class_names), size, class_names, losses),
+        build_objects(raw, size, class_names, losses),
         frame_name=names,
         stamp=[name_to_stamp(name) for name in names],
         labelled=[each.shapes is not None for each, _ in used],

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
 from simjudge.core.text import one_line, parse_number
 
 FARTHEST_PX = 1e9
@@ -133,6 +133,56 @@ def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
     lost = set(away)
     crops = [masks.crop(i) if i not in lost and masks.has(i) else None for i in range(len(masks))]
     return replace(raw, masks=Masks.from_crops(crops, masks.origin)) if lost else raw
+
+
+def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses) -> RawRows:
+    """Leave out rows that say once more what a row before says: the same class and box in one frame, without a mask.
+
+    A detector finds an object once; the other one would count as missed. Training tools leave repeats out likewise.
+
+    Args:
+        raw: rows of labels that simjudge has not written.
+        size: int64 (F, 2), of the pictures, pixels.
+        where: names the file to a person.
+        losses: takes the repeats.
+
+    Returns:
+        The other rows.
+
+    Raises:
+        SimjudgeError: all boxes lie within a pixel of the corner: they are shares of the picture.
+    """
+    _refuse_shares(raw, size, where)
+    if not len(raw.frame):
+        return raw
+    instance = np.full(len(raw.frame), NO_INSTANCE) if raw.instance is None else raw.instance
+    said = np.column_stack([raw.frame, raw.class_id, raw.box, instance])
+    _, first = np.unique(said, axis=0, return_index=True)
+    repeats = np.setdiff1d(np.arange(len(said)), first)
+    if raw.masks is not None:
+        repeats = repeats[raw.masks.shape[repeats, 0] == 0]
+    count_losses(losses, "labels that stand twice", repeats, _naming(raw.where, raw.box))
+    rows = np.setdiff1d(np.arange(len(said)), repeats)
+    chosen = rows.tolist()
+    return RawRows(
+        raw.frame[rows], raw.class_id[rows], raw.box[rows], lambda row: raw.where(chosen[row]),
+        None if raw.score is None else raw.score[rows],
+        None if raw.instance is None else raw.instance[rows],
+        None if raw.masks is None else raw.masks.take(rows),
+        None if raw.distance is None else [raw.distance[row] for row in chosen],
+        None if raw.visible is None else [raw.visible[row] for row in chosen],
+    )  # fmt: skip
+
+
+def _refuse_shares(raw: RawRows, size: IntArray, where: str) -> None:
+    # One alone may be a slip; VOC's corners count from 1.
+    if len(raw.box) < 2 or not ((raw.box >= -1) & (raw.box <= 1)).all() or not (size[raw.frame] > 2).all():
+        return
+    if (raw.box % 1 > 0).any():
+        raise SimjudgeError(
+            f"{where}: all boxes lie between 0 and 1: they are shares of the picture, and pixels are wanted; multiply"
+            " x and width by the width of the picture, y and height by its height"
+        )
 
 
 def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str], losses: Losses) -> FloatArray:

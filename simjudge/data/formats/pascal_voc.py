@@ -21,7 +21,7 @@ from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.annotated_shapes import FLAGS, MISSING_PICTURE, NO_SHAPE
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
-from simjudge.data.format_support.raw_rows import RawRows, build_objects
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 _LABEL_FOLDERS = ("Annotations", "annotations", "labels", ".")
 _IMAGE_FOLDERS = ("JPEGImages", "Images", "images", ".")
@@ -83,6 +83,7 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
     size = np.array([sizes[i] for i in used], np.int64).reshape(-1, 2)
     found = [paths[i] for i in used]
     rows, class_names = _rows([(files[name], roots[name]) if name in files else None for name in names], losses)
+    rows = mend_foreign_labels(rows, size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
         size,

@@ -29,7 +29,7 @@ from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.annotated_shapes import MISSING_PICTURE, NO_SHAPE
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
-from simjudge.data.format_support.raw_rows import RawRows, build_objects
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 META, LABELS, PICTURES = "meta.json", "ann", "img"
 _CORNERS = 2
@@ -90,7 +90,7 @@ def read_supervisely(path: str | Path) -> FrameSet:
     return FrameSet.build(
         path.absolute().name,
         size,
-        build_objects(rows.raw(), size, class_names, losses),
+        build_objects(mend_foreign_labels(rows.raw(), size, str(path), losses), size, class_names, losses),
         frame_name=frame_names,
         stamp=[name_to_stamp(name) for name in frame_names],
         class_names=class_names,

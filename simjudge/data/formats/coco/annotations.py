@@ -27,11 +27,13 @@ from simjudge.data.format_support.raw_rows import (
     build_objects,
     build_predictions,
     drop_masks_outside,
+    mend_foreign_labels,
     parse_numbers,
     used_class_ids,
 )
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
+from simjudge.data.formats.coco.box_units import refuse_corners
 from simjudge.data.formats.coco.regions import parse_region
 from simjudge.data.formats.coco.results import parse_results
 
@@ -183,7 +185,9 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
         raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
     raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
     # What simjudge has written is what it was given.
-    raw = raw if is_own else drop_masks_outside(raw, losses)
+    if not is_own:
+        refuse_corners(content["annotations"], path)
+        raw = mend_foreign_labels(drop_masks_outside(raw, losses), found.size, str(path), losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     results = path.parent / RESULTS
@@ -193,7 +197,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])
     return FrameSet.build(
-        path.parent.name if path.name in _NAMES else path.stem,
+        path.absolute().parent.name if path.name in _NAMES else path.stem,
         found.size,
         build_objects(raw, found.size, class_names, losses),
         predictions,
@@ -288,6 +292,8 @@ def _annotation_rows(
             losses.add("crowd regions, which are no objects", where)
             continue
         image = row.get("image_id")
+        if isinstance(image, str) and image not in number:
+            image = parse_integer(image)  # exports write numbers as text
         if not isinstance(image, int | float | str) or image not in number:
             losses.add("annotations of images that are not there", f"{where} (image_id {one_line(image)})")
             continue

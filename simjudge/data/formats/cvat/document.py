@@ -21,6 +21,7 @@ from simjudge.data.format_support.raw_rows import (
     OPTIONAL_COLUMNS,
     build_objects,
     build_predictions,
+    mend_foreign_labels,
     used_class_ids,
 )
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
@@ -131,6 +132,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
     class_names = _class_names(root, file)
     ids = {name: i for i, name in class_names.items()}
     raw = read_shapes(images, frame, found.size, ids, file, losses, scored=False)
+    raw = raw if sidecar.frame else mend_foreign_labels(raw, found.size, str(file), losses)
     predictions = None
     predicted = np.zeros(len(found.names), np.bool_)
     if predicted_root is not None:
@@ -138,7 +140,7 @@ def _read_plain(file: Path, sidecar: Sidecar) -> FrameSet:
         predictions = build_predictions(scored, found.size, {}, losses)
         predicted[[frame[i.attrib["name"]] for i in predicted_images if i.attrib["name"] in frame]] = True
     return FrameSet.build(
-        file.parent.name if file.name == ANNOTATIONS else file.stem,
+        file.absolute().parent.name if file.name == ANNOTATIONS else file.stem,
         found.size,
         build_objects(raw, found.size, {}, losses),
         predictions,

@@ -20,7 +20,7 @@ from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.format_support.annotated_shapes import CROWD
 from simjudge.data.format_support.image_files import readable_images
-from simjudge.data.format_support.raw_rows import RawRows, build_objects
+from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
 from simjudge.data.formats.kitti.labels import SCORED, KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
@@ -255,6 +255,7 @@ def _frames(content: _Content) -> FrameSet:
         rows.image_box[kept], lambda row: rows.where[int(kept[row])], instance=rows.track[kept],
         distance=_distances(content, kept, of_row),
     )  # fmt: skip
+    raw = mend_foreign_labels(raw, size, str(layout.root), losses)
     used = set(np.unique(rows.class_id).tolist())
     return FrameSet.build(
         layout.root.name, size, build_objects(raw, size, rows.class_names, losses), None,

@@ -177,11 +177,11 @@ def _sequence(root: Path, camera: int) -> KittiLayout:
     images, folder = _images(root, (f"image_{camera}", f"image_{camera:02d}"))
     oxts = root / "oxts.txt"
     tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
-    poses = sorted(root.glob("poses*.txt")) or sorted((root.parents[1] / "poses").glob(f"{root.name}.txt"))
+    poses = sorted(root.glob("poses*.txt"))
     return KittiLayout(
         root, camera, _SCANS, _scans(root / _SCANS), folder, images, results=_texts(root / RESULTS), tracks=tracks,
         calibration=_one(root / "calib.txt"),
-        poses=poses[0] if poses and poses[0].is_relative_to(root) else None, oxts=[oxts] if oxts.is_file() else (),
+        poses=poses[0] if poses else None, oxts=[oxts] if oxts.is_file() else (),
         times=_file(root / "times.txt"),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from simjudge.core.label_pictures import LabelFiles, LabelPictures, decode_label
 from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.image_files import file_stems, list_images, readable_images, write_images
 from simjudge.data.format_support.label_files import same_size
-from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
+from simjudge.data.format_support.raw_rows import build_objects, build_predictions, mend_foreign_labels, used_class_ids
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
 from simjudge.data.format_support.sidecar_writing import write_sidecar
 from simjudge.data.formats.yolo.label_folders import label_picture_folder
@@ -162,6 +162,8 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
         read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False,
         keypoints=layout.keypoints,
     )  # fmt: skip
+    # What simjudge has written is what it was given.
+    raw = raw if sidecar.frame else mend_foreign_labels(raw, size, str(path), losses)
     objects = build_objects(raw, size, layout.class_names, losses)
     predictions = None
     if any(files.predicted):
@@ -176,7 +178,7 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
     if predicted_semantic is not None:
         files.predicted = [ran or predicted_semantic.has(i) for i, ran in enumerate(files.predicted)]
     frames = FrameSet.build(
-        path.parent.name if path.is_file() else path.name,
+        path.absolute().parent.name if path.is_file() else path.absolute().name,
         size,
         objects,
         predictions,

@@ -172,7 +172,8 @@ def detail_sentences(found: Explanation) -> list[str]:
             if cause.at_end
         ]
         lines += [
-            f"Undoing {_name(cause)} widens the gap by {_range(_negative(cause.share))}: it hides a part of another one."
+            f"Undoing {_name(cause)} widens the gap by {_range(_negative(cause.share))}: it hides a part of "
+            "another one."
             for cause in found.causes
             if cause.verdict == WIDENS
         ]

@@ -122,7 +122,7 @@ def test_an_explanation_goes_on_where_it_was_stopped(scene, tmp_path):
     assert again.runs == 1
     assert again.content() == first.content()
     assert sorted(path.name for path in folder.iterdir()) == ["detections", "explain.csv", "explain.json"]
-    assert (folder / "explain.csv").read_text().startswith("cause,changed,verdict,alone,")
+    assert (folder / "explain.csv").read_text().startswith("cause,changed,verdict,at_end,alone,")
 
 
 def test_what_makes_no_sense_is_refused(scene, tmp_path):

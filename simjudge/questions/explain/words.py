@@ -172,14 +172,15 @@ def detail_sentences(found: Explanation) -> list[str]:
             if cause.at_end
         ]
         lines += [
-            f"Undoing {cause.words} widens the gap by {_range(_negative(cause.share))}: it hides a part of another one."
+            f"Undoing {_name(cause)} widens the gap by {_range(_negative(cause.share))}: it hides a part of "
+            "another one."
             for cause in found.causes
             if cause.verdict == WIDENS
         ]
         if found.first_sure is not None and found.order_sure is not None:
             sure = "is sure" if found.first_sure >= SURE else "is not sure"
             lines.append(
-                f"That {found.shared[0].words} is first {sure}: it is in {format_percent(found.first_sure)} of the "
+                f"That {_name(found.shared[0])} is first {sure}: it is in {format_percent(found.first_sure)} of the "
                 f"resamples. The whole order holds in {format_percent(found.order_sure)}."
             )
     if found.is_gap and found.shared:
@@ -251,6 +252,11 @@ def lead(found: Explanation) -> str:
         f"(95 %: {format_number(sure.gap_low)} to {format_number(sure.gap_high)}), {limit} chance "
         f"(p {format_p(sure.p_value)}, limit {SIGNIFICANCE:g})."
     )
+
+
+def _name(cause: CauseShare) -> str:
+    """A cause inside of a sentence."""
+    return f'"{cause.words}"' if cause.name in SCENE_CAUSES else cause.words
 
 
 def _negative(interval: Interval | None) -> Interval | None:

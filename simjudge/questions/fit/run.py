@@ -47,6 +47,8 @@ from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 DETECTIONS = "detections"
 """Folder beside fit.json: what the detector found under every camera that was tried, so that a fit goes on."""
+_FINEST = 0.05
+"""Least half width of an interval, in steps of the search: pictures of 256 levels tell no finer."""
 _LEAST_FRAMES = 10
 _EVERYTHING = frozenset(FITTED)
 
@@ -231,7 +233,7 @@ def _parameters(
     found = []
     for number, each in enumerate(parameters):
         moved, off = float(best[number] - start[number]), float(estimate.corrected[number] - start[number])
-        half = float(np.hypot(spread[number], moved)) + 2 * abs(off)
+        half = max(float(np.hypot(spread[number], moved)) + 2 * abs(off), _FINEST)
         without = best.copy()
         without[number] = each.encode(each.neutral)
         value = each.decode(float(best[number]))

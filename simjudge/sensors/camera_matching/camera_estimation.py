@@ -57,6 +57,8 @@ _LEAST_QUALITY = 3
 """Difference of two JPEG qualities below which they are taken for equal."""
 _LEAST_MISFIT = 0.01
 """What tones must be off by without haze, so that haze is looked for."""
+_BETTER, _LEAST_LIFT = 0.65, 0.01
+"""Share of this that may be left with haze, and the lift of each colour from which haze is believed, full scale 1."""
 _LEAST_AIR = 0.4
 """Darkest light of the air that is believed, full scale 1: haze is brighter than most of what it hides."""
 _LIKELY_AIR = 0.8
@@ -154,7 +156,7 @@ def _haze(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     plain = tone_difference(a, b).misfit
     for first, second, sign in ((a, b, 1.0), (b, a, -1.0)):
         lifted = tone_difference(first, second, offsets=True)
-        if plain >= _LEAST_MISFIT and lifted.misfit <= plain / 2 and lifted.offsets[1] > 0.01:
+        if plain >= _LEAST_MISFIT and lifted.misfit <= _BETTER * plain and lifted.offsets.min() > _LEAST_LIFT:
             density, air = _air(lifted)
             hazy = replace(bare, haze=sign * density, air=air)
             if sign < 0:

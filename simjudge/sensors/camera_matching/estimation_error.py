@@ -62,7 +62,7 @@ def estimation_error(
         [apply_steps(image, found.steps(side), (seed, _STREAM, number)) for number, image in enumerate(b)]
         for side in ("b", "a")
     ]
-    again = estimate_difference(known[0], known[1], rounds=2, start=found)
+    again = estimate_difference(known[0], known[1])
     return EstimationError(tuple(drawn), _reflected(found, again))
 
 

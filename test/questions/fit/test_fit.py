@@ -17,7 +17,7 @@ from simjudge.questions.fit.settings import FITTED
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.studies.fitting import fit as fit_module
+from simjudge.questions.fit import run as fit_module
 
 pytest.importorskip("cma", reason="the extra fit")
 

@@ -1,6 +1,6 @@
 """Pairs of recordings of one kind, whose frames follow each other (AR(1)), many times over: how often a gap is called.
 
-`python test/simulated_series.py 2000` prints the table of docs/measurements/certainty.md.
+`python test/simulated_series.py 150` prints the table of docs/measurements/certainty.md.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from simjudge.context.block_length import BlockLength, estimate_block_length
+from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.arrays import FloatArray, IntArray
 
-PERMUTATIONS = 99
+DRAWS = 99
 
 
 class Alarms(NamedTuple):
@@ -36,15 +37,14 @@ def autoregressive(count: int, coefficient: float, random: np.random.Generator) 
 
 
 def p_value(pair: list[FloatArray], units: list[IntArray], random: np.random.Generator) -> float:
-    """Permute the units of two sets whose contexts are all alike."""
-    count = [int(each[-1]) + 1 for each in units]
-    pooled, unit = np.concatenate(pair), np.concatenate([units[0], units[1] + count[0]])
+    """Draw the units of two sets whose contexts are all alike (method, section 6)."""
+    pooled, unit = np.concatenate(pair), np.concatenate([units[0], units[1] + int(units[0][-1]) + 1])
     order = np.argsort(pooled)
-    first = np.arange(sum(count)) < count[0]
-    labels = np.stack([first, *(random.permutation(first) for _ in range(PERMUTATIONS))])[:, unit[order]]
-    share = [np.cumsum(each, 1) / each.sum(1, keepdims=True) for each in (labels, ~labels)]
-    w1 = (np.abs(share[0] - share[1])[:, :-1] * np.diff(pooled[order])).sum(1)
-    return float(np.mean(w1 >= w1[0] - 1e-12))
+    share = np.concatenate([np.full(len(pair[0]), 1 / len(pair[0])), np.full(len(pair[1]), -1 / len(pair[1]))])[order]
+    steps, below = np.diff(pooled[order]), np.arange(1, len(pooled)) / len(pooled)
+    drawn = np.cumsum(random.standard_normal((DRAWS, int(unit[-1]) + 1))[:, unit[order]] * share, 1)
+    chance = np.abs(drawn[:, :-1] - below * drawn[:, -1:]) @ steps
+    return float((1 + np.sum(chance >= np.abs(np.cumsum(share))[:-1] @ steps)) / (1 + DRAWS))
 
 
 class Series(NamedTuple):
@@ -58,7 +58,8 @@ def units_of(series: FloatArray) -> tuple[IntArray, BlockLength]:
     """(N,) the block of each frame of a series, and what was estimated."""
     slot = np.arange(len(series))
     block = estimate_block_length(np.zeros(len(series), np.int64), slot, series)
-    return slot // block.frames, block
+    frames = 1 if block.frames == 1 else max(block.frames, math.ceil(2.5 * block.design_effect))
+    return slot // frames, block
 
 
 def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool = True) -> Alarms:
@@ -75,7 +76,7 @@ def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool 
     for _ in range(runs):
         pair = [autoregressive(each.count, each.coefficient, random) for each in (a, b)]
         units = [units_of(each) for each in pair]
-        if block and any(length.limited for _, length in units):
+        if block and any(length.limited or unit[-1] + 1 < FEWEST_UNITS for unit, length in units):
             short += 1
             continue
         frames = [unit if block else np.arange(len(unit)) for unit, _ in units]

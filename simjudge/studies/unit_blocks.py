@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.block_length import BlockLength, estimate_block_length
+from simjudge.context.block_length import LEAST_UNITS, BlockLength, estimate_block_length
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
@@ -92,8 +92,10 @@ def frame_blocks(
         sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
     )
     if length.limited:
-        # Nobody can tell how long frames go together: each recording is a block.
-        length = replace(length, frames=_longest(sequence.run[inside], sequence.slot[inside]))
+        # Nobody can tell how long frames go together: too few blocks for a verdict, of several recordings each one.
+        runs = len(np.unique(sequence.run[inside]))
+        whole = _longest(sequence.run[inside], sequence.slot[inside])
+        length = replace(length, frames=whole if runs > 1 else math.ceil(whole / LEAST_UNITS))
     elif length.frames > 1:
         length = replace(length, frames=max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect)))
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)

@@ -27,7 +27,7 @@ class SideUnits(ShortRepr):
         block_frames: frames of a block; 1 where there are none.
         block_seconds: the length of a block; None where no times are known.
         time_blocks: blocks of time that are drawn beside things; 0 where things alone are drawn.
-        short: whether the set is a recording too short to tell how long its frames go together: all of it is a block.
+        short: whether the set is a recording too short to tell how long its frames go together: too few blocks.
         unclear: whether things look alike, so that nobody can tell which one is passed again.
         source: how things were told: "numbers" or "tracks".
         named: what the user named; empty where nothing was.
@@ -70,7 +70,7 @@ class SideUnits(ShortRepr):
             length = f"blocks of {self.block_frames:,}{self._seconds()}"
             text = f"{frames} in {length}: {units}"
             if self.short:
-                text = f"{frames} follow each other, too few to tell how long they go together: {units}"
+                text = f"{frames} follow each other, too few to tell how long they go together: {units} at most"
         elif self.kind == "photographs":
             text = f"{frames} are variants of {self.count:,} photographs: {units}"
         else:

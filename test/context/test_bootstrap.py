@@ -325,6 +325,26 @@ def test_a_part_of_the_contexts_carries_the_draws(monkeypatch):
     assert boot.row_error == pytest.approx(spread * np.sqrt(left * (own**2).sum()) / own.sum())
 
 
+@pytest.mark.parametrize("count", [50, 400, 1500])
+def test_the_stated_error_of_a_drawn_part_is_what_parts_are_off_by(count):
+    random = np.random.default_rng(6)
+    rows = 2000
+    own, w1 = random.integers(1, 6, rows).astype(float), random.gamma(2, 0.05, rows)
+    whole_rows = replace(DrawnRows.zeros(rows, 1), own=own, w1=w1)
+    whole_rows.noise[:], whole_rows.square[:] = 0.05, 0.004
+    compared = int(whole_rows.own.sum())
+    everything = whole([whole_rows], compared)
+    assert everything.row_error == 0
+    off = []
+    for _ in range(400):
+        chosen = np.zeros(rows, bool)
+        chosen[random.permutation(rows)[:count]] = True
+        part = whole([replace(whole_rows, own=np.where(chosen, whole_rows.own, 0))], compared)
+        off.append((part.mean_w1 - everything.mean_w1) / part.row_error)
+    assert 0.85 <= np.sqrt(np.mean(np.square(off))) <= 1.15
+    assert np.mean(np.abs(off) <= 1.96) >= 0.92
+
+
 def test_classes_are_put_together_by_how_many_contexts_they_compare():
     """As if all their contexts had been of one class."""
     parts, rows = [], []

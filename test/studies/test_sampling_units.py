@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from label_sequences import at_ten_hertz
 
+from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
@@ -216,6 +217,22 @@ def test_slow_performance_without_things_makes_blocks():
     assert 40 <= side.block_frames <= 150
     assert side.block_seconds == pytest.approx(side.block_frames / 10)
     assert f"in blocks of {side.block_frames}" in side.describe("A")
+
+
+@pytest.mark.parametrize("count", [8, 16, 24])
+def test_a_recording_too_short_to_tell_its_blocks_has_too_few(count):
+    """A correlation of 0.9 hides in so few frames; photographs that follow in no order are a unit each."""
+    labels = label_sequences.still_scene(1, count, things=1, jitter=0.0)
+    slow = np.cumsum(np.random.default_rng(3).normal(0.02, 0.05, count)) + 0.5
+    side = units(stamped(labels, performance=slow[labels.frame])).sides[0]
+    assert (side.kind, side.short) == ("blocks", True)
+    assert 4 <= side.count < FEWEST_UNITS
+    assert f"too few to tell how long they go together: {side.count} units at most" in side.describe("A")
+    assert "--block 0" in side.describe("A")
+    names = [f"{'abcdefghijklmnopqrstuvwxyz'[i]}_{(7 * i * i) % 31}" for i in range(count)]
+    for other in (labels.judged(names=names), labels.judged(independent=True, stamp=at_ten_hertz(count))):
+        assert units(other).sides[0].count == count
+    assert units(stamped(labels), block=0).sides[0].count == count
 
 
 def test_alike_names_without_order_are_warned_of():

@@ -60,7 +60,7 @@ def simulated_power(count: int, gap: float, runs: int = 60, sightings: int = 1, 
 
 def _shown(sets: list[tuple[FrameSet, FrameSet]], **settings: object) -> float:
     found = [sj.compare(*pair, **(FAST | settings)).numbers.overall.p_value for pair in sets]
-    return float(np.mean([p <= 0.05 for p in found]))
+    return float(np.mean([p is not None and p <= 0.05 for p in found]))
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,7 @@ from simjudge.terminal.stopping import Stopping
 
 
 def main() -> None:
-    """Run the command line; every expected error is one line on stderr.
-
-    Raises:
-        SystemExit: always, with the exit code.
-    """
+    """Run the command line; every expected error is one line on stderr."""
     _print_any_character()
     stopping = Stopping.listen()
     stopped = False

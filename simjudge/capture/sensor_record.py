@@ -56,14 +56,7 @@ class SensorMessages:
         self, find: Callable[[str], Any], specs: Sequence[SensorSpec], class_names: Mapping[int, str] | None = None,
         frame_prefix: str = "",
     ) -> None:  # fmt: skip
-        """Remember the sensors.
-
-        Args:
-            find: the class of a message type by its name.
-            specs: the sensors.
-            class_names: of the scene.
-            frame_prefix: before the names of the sensors' frames.
-        """
+        """Remember the sensors."""
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
         self._topic = sensor_topics(specs)

@@ -92,14 +92,9 @@ def compare_pairs(
 
     Args:
         pairs: of the same contexts, which the first one gives; performance, units and draws are each one's own.
-        method: the settings; its theta is used unless `thetas` is given.
         thetas: thresholds, ascending; one join at the lowest serves all.
-        advance: told (contexts done, contexts in all).
         run: who does the parts of the join; all cores of this machine where not given.
         balance_at: number of the threshold at which balance is measured, where it is wanted.
-
-    Returns:
-        The results, pair by pair.
     """
     return [
         JoinedPair([whole.comparison(pair, k) for k in range(whole.theta_count)], whole.drawn, whole.balance)
@@ -184,7 +179,6 @@ class _Whole:
 
         Args:
             rows: (R,) places in the tree.
-            part: their numbers.
         """
         members = self._pair.samples.take(rows)
         of_a = members.item < self._pair.count_a
@@ -209,12 +203,7 @@ class _Whole:
         return compared.mean(0) if len(compared) else np.full(compared.shape[1], np.nan)
 
     def comparison(self, sets: ClassPair, number: int) -> ClassComparison:
-        """The comparison at one threshold.
-
-        Args:
-            sets: the samples.
-            number: of the threshold.
-        """
+        """The comparison at one threshold."""
         pair, theta = self._pair, self._thetas[number]
         in_overlap = self._overlap[pair.rank_of] > number
         reached = (self._match >= 0) & (self._similarity > theta if self._strict else self._similarity >= theta)

@@ -34,7 +34,6 @@ def standardized_differences(
     class and not of a batch, whose objects are the more alike the higher theta is.
 
     Args:
-        block: the neighbours of R contexts.
         covariates: (N, K), by rank.
         in_b: (N,), by rank, which samples are B's.
         spread: (K,), see `covariate_spread`.

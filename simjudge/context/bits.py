@@ -23,12 +23,7 @@ BLOCK = 8
 
 
 def whole_lines(length: int, item_bytes: int) -> int:
-    """A row length that fills cache lines: what is left over a vector register would be counted one by one.
-
-    Args:
-        length: items that the row must hold.
-        item_bytes: bytes of an item.
-    """
+    """A row length that fills cache lines: what is left over a vector register would be counted one by one."""
     items = CACHE_LINE // item_bytes
     return -(-length // items) * items
 
@@ -42,7 +37,6 @@ def count_ones(typing_context: Any, word: Any) -> Any:
     """The number of set bits of a word: the processor's own instruction, which LLVM also vectorizes.
 
     Args:
-        typing_context: numba's.
         word: a uint64.
 
     Returns:
@@ -63,8 +57,6 @@ def set_run(words, start, stop):  # type: ignore[no-untyped-def]
 
     Args:
         words: uint64 (W,), in and out.
-        start: first bit.
-        stop: bit behind the last one, above `start`.
     """
     first, last = start // WORD, (stop - 1) // WORD
     ones = uint64(0xFFFFFFFFFFFFFFFF)
@@ -84,13 +76,8 @@ def count_common_bits(typing_context: Any, a: Any, p: Any, b: Any, q: Any, first
     """How many bits two rows of words have in common, cache line by cache line.
 
     Args:
-        typing_context: numba's.
         a: uint64 (P, W), whole cache lines a row, C order.
-        p: row of `a`.
         b: uint64 (Q, W).
-        q: row of `b`.
-        first: first line that may hold a common bit.
-        end: line behind the last one.
 
     Returns:
         int64.
@@ -119,12 +106,8 @@ def minimum_sum(typing_context: Any, a: Any, p: Any, b: Any, q: Any, lines: Any)
     takes nine times as long.
 
     Args:
-        typing_context: numba's.
         a: uint8 (P, K), whole cache lines a row, C order: set pixels of each block.
-        p: row of `a`.
         b: uint8 (Q, K).
-        q: row of `b`.
-        lines: cache lines a row.
 
     Returns:
         int64.

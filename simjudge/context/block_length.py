@@ -137,10 +137,6 @@ def independent_frames(correlation: float, count: int) -> float:
     correlation of 0.4, most show none beyond chance, though they are worth 9 independent ones alone. So the upper end
     of the correlation counts: Bartlett's standard error, and the bias of Kendall (Biometrika 41, 1954).
 
-    Args:
-        correlation: of neighbours, as the frames show it.
-        count: frames.
-
     Returns:
         count (1 - r) / (1 + r), r the end of the one-sided 95 % interval.
     """

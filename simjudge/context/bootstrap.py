@@ -301,9 +301,7 @@ class Bootstrap(ShortRepr):
         """Put the batches of draws on the same rows together; None where nothing was compared or drawn.
 
         Args:
-            batches: at least one.
             compared: contexts of A that are compared, whether or not they carry draws.
-            largest: the largest W1 that there can be.
         """
         kept = batches[0].own > 0
         own = batches[0].own[kept]

@@ -106,13 +106,9 @@ def add_drawn(
     """Add to the sums over draws what every row gives that is compared.
 
     Args:
-        start, rank: the batches, see `similarity_join.Neighbours`, in order of `samples`.
         own: float64 (R,), how often each row counts; 0 for those that do not.
         expected: float64 (R, 2), what was expected at the row's context.
-        adjusted: whether performance is adjusted to it.
-        samples: see `fill_batch`.
         normal: float32 (cells, draws), a normal number for each cell and draw.
-        min_batch: smallest batch, in both sets, that is compared.
         seen_unit, seen_block: all False, by number of the unit and of the block.
         row_units: float64 (R,), out: how many units A and B have in it.
         row_w1, row_noise, row_square: float64 (R,), out: W1, and the sums of W* and of its square with the noise

@@ -111,14 +111,6 @@ def estimate_certainty(
     Of twenty classes that do not differ, one would have p <= 0.05 by chance. The draws are the same in all classes, so
     p_adjusted is from the largest studentized W* of the classes, step by step (Romano and Wolf, Econometrica 73, 2005);
     and it is at least the p of all classes together: a class is called a gap only where the sets as a whole differ.
-
-    Args:
-        classes: of each class by itself.
-        overall: of all classes together.
-        margin: difference of performance from which a gap matters.
-
-    Returns:
-        The certainty of each class, and of all classes together.
     """
     together = _estimate(overall, 1)
     together = _judged(together, _reason(overall), together.p_value, margin)

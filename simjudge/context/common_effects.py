@@ -100,7 +100,6 @@ def repeats(value: FloatArray, least: int, seed: int = 0) -> bool:
     Args:
         value: float64 (K,), in order.
         least: lags from which on it may come back, and as many pairs must be left.
-        seed: of the other orders.
     """
     count = len(value)
     if count <= 2 * least or not value.std():

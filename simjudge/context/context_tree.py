@@ -95,7 +95,6 @@ class ContextTree(ShortRepr):
         """The tree whose leaves bound best; it takes some microseconds for each context.
 
         Args:
-            parts: sets of contexts, numbered through.
             rows: int64 (N,), the numbers of those to take; None for all.
         """
         area = np.concatenate([part.area for part in parts])
@@ -106,11 +105,7 @@ class ContextTree(ShortRepr):
 
     @classmethod
     def by_area(cls, contexts: Contexts) -> ContextTree:
-        """A tree that is made faster, and bounds less well: for a few rows.
-
-        Args:
-            contexts: N contexts.
-        """
+        """A tree that is made faster, and bounds less well: for a few rows."""
         order = np.argsort(contexts.area, kind="stable")
         return cls._in_order(contexts.take(order), order)
 
@@ -125,11 +120,7 @@ class ContextTree(ShortRepr):
 
 
 def context_planes(contexts: Contexts) -> Planes:
-    """Contexts as compiled loops take them.
-
-    Args:
-        contexts: the contexts.
-    """
+    """Contexts as compiled loops take them."""
     height, width = contexts.patch
     length, run, unit = _block_layout(contexts.patch)
     count = len(contexts.words)

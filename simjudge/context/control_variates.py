@@ -43,11 +43,7 @@ class UnitTotals(ShortRepr):
     objects: FloatArray
 
     def residuals(self, mean: float) -> FloatArray:
-        """By how much each unit moves the mean over all objects, times the number of units.
-
-        Args:
-            mean: performance of an object.
-        """
+        """By how much each unit moves the mean over all objects, times the number of units."""
         return (self.performance - mean * self.objects) / max(float(self.objects.mean()), 1e-300)
 
     @property
@@ -119,17 +115,6 @@ def estimate_real_mean(real: UnitTotals, twins: UnitTotals, further: UnitTotals)
 
     The further frames must show what the real ones are a sample of: other moments of the same drives, say. That a net
     does better or worse in simulation biases nothing.
-
-    Args:
-        real: the real units.
-        twins: the same units, simulated.
-        further: units that are simulated alone.
-
-    Returns:
-        The estimate, beside that of the real frames alone.
-
-    Raises:
-        SimjudgeError: too few pairs hold objects.
 
     Source:
         arXiv 2506.20553, section 3; Cochran 1977, equation 12.64.

@@ -142,12 +142,7 @@ class DetectorMeasure:
     verdict_reason: Reason = Reason.NONE
 
     def verdict_at(self, margin: float, comparisons: int = 1) -> Verdict:
-        """The verdict by another margin, or where it is one of several comparisons.
-
-        Args:
-            margin: the difference from which it matters.
-            comparisons: by which p is multiplied.
-        """
+        """The verdict by another margin, or where it is one of several comparisons."""
         p, low, high = self.p_adjusted, self.low, self.high
         if p is None or low is None or high is None:
             return self.verdict
@@ -159,7 +154,6 @@ class DetectorMeasure:
         """Read an entry of a result file.
 
         Args:
-            measure: its code.
             content: by field; what is missing or null is undefined, further fields are left out.
         """
         known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
@@ -182,7 +176,6 @@ def mean_estimate(
 
     Args:
         value: float64 (R,).
-        unit, block: see `SideEstimate`.
         event: size of a single event, as a value of one row; None: values vary by themselves.
         weight: float64 (R,); None: all rows alike.
         cell: int64 (R,), rows whose share in the mean is fixed by the weights; None: one.
@@ -206,9 +199,7 @@ def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tupl
     """Judge the measures of two sets under the same draws, corrected for each other.
 
     Args:
-        found: the measures.
         draws: how many to make; 0 for none: nothing is tested then.
-        seed: of the random numbers.
     """
     stated = [_stated(each) for each in found]
     whole = [i for i, each in enumerate(found) if each.a is not None and each.b is not None]

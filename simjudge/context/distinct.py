@@ -32,7 +32,6 @@ class Members(ShortRepr):
 
         Args:
             group: int64 (N,), the group of each thing.
-            count: how many groups there are.
         """
         start = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))]).astype(np.int64)
         return cls(start, np.argsort(group, kind="stable").astype(np.int32))
@@ -52,7 +51,6 @@ def group_identical(a: Contexts, b: Contexts) -> tuple[IntArray, IntArray]:
     """Find the contexts of two sets that are the same, pixel by pixel.
 
     Args:
-        a: contexts of the first set.
         b: those of the other set, whose numbers go on where A's end.
 
     Returns:

@@ -113,19 +113,11 @@ class EntryNumbers:
         }
 
     def judged(self, certainty: Certainty) -> EntryNumbers:
-        """The same numbers with a certainty beside them.
-
-        Args:
-            certainty: of the same comparison.
-        """
+        """The same numbers with a certainty beside them."""
         return replace(self, **vars(certainty))
 
     def number(self, name: str) -> float | None:
-        """A number by its name, for tables and figures that list fields; None where undefined.
-
-        Args:
-            name: of the field.
-        """
+        """A number by its name, for tables and figures that list fields; None where undefined."""
         value = getattr(self, name)
         return None if value is None else float(value)
 
@@ -190,11 +182,7 @@ class ComparisonNumbers:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> ComparisonNumbers:
-        """Read the numbers of a result file.
-
-        Args:
-            content: with "by_class" and "overall".
-        """
+        """Read the numbers of a result file."""
         by_class = {key: EntryNumbers.from_json(entry) for key, entry in content["by_class"].items()}
         control = {side: Control.from_json(found) for side, found in (content.get("control") or {}).items()}
         measures = tuple(DetectorMeasure.from_json(*each) for each in (content.get("measures") or {}).items())

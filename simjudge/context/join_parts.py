@@ -124,7 +124,6 @@ def compare_part(plan: JoinPlan, rows: IntArray) -> PartResult:
     """Join some rows with all contexts, and compare what is similar to each.
 
     Args:
-        plan: what to do.
         rows: (R,) places in the tree.
     """
     parts = [PairPart.empty(pair, len(rows), len(plan.thetas)) for pair in plan.pairs]
@@ -161,15 +160,7 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
 
 
 def run_parts(plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]:
-    """Do all parts, on all cores where that is worth it.
-
-    Args:
-        plan: what to do.
-        parts: the rows of each.
-
-    Yields:
-        What each part gives, in order.
-    """
+    """Do all parts, on all cores where that is worth it."""
     draws = sum(pair.draws for pair in plan.pairs) * len(plan.thetas)
     work = sum(map(len, parts)) * len(plan.pairs[0].performance) * (1 + draws // 8)
     if len(parts) == 1 or config.NUMBA_NUM_THREADS == 1 or work < WORK_TO_SPLIT:

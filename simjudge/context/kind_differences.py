@@ -113,7 +113,6 @@ def kind_differences(
     Args:
         sums: over the contexts of each kind, the first of which is all contexts.
         chance, noise: (K, draws), see `KindSums.drawn`.
-        names: of the kinds.
 
     Returns:
         None where nothing carries draws.

@@ -34,15 +34,12 @@ def add_kinds(
     For a row and a kind, A_c and B_c hold the similar samples that are of that kind too.
 
     Args:
-        start, rank: the batches, see `similarity_join.Neighbours`, in order of `samples`.
         expected: float64 (R, 2), what was expected at the row's context.
-        adjusted: whether performance is adjusted to it.
         samples: see `bootstrap_loops.fill_batch`; the cell of a sample is its block of time, or -1.
         bits: uint64 (N, W), the kinds of each sample, by rank.
         first_own: int64 (R + 1,), where the samples of A of each row start below.
         own: int64 (M,), their numbers.
         own_bits: uint64 (A, W), the kinds of A's samples by number.
-        min_batch: smallest batch, in both sets, that is compared.
         seen_unit, seen_block: int64 (2, units), zeros, by number of the unit, and of the block as it is counted.
         contexts: float64 (K,), grows by the number of contexts.
         performance: float64 (K, 2), grows by the mean performance of A_c and of B_c of each.

@@ -62,9 +62,6 @@ class KindSums(ShortRepr):
         """Add the contexts of a class.
 
         Args:
-            pair: its samples, and what is expected of them.
-            method: what a context is.
-            bits: of A's samples, then B's.
             most: distinct contexts that are joined; of more, so many are drawn.
         """
         pool = ContextPool.of_sets(pair.a.contexts, pair.b.contexts)

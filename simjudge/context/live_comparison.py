@@ -36,20 +36,11 @@ class _Table:
 
     @classmethod
     def of_contexts(cls, contexts: Contexts, first: int) -> _Table:
-        """Make the tree.
-
-        Args:
-            contexts: of the table.
-            first: the number of the first.
-        """
+        """Make the tree."""
         return cls(contexts, ContextTree.by_area(contexts), first)
 
     def joined(self, other: _Table) -> _Table:
-        """One table.
-
-        Args:
-            other: the table behind this one.
-        """
+        """One table."""
         return _Table.of_contexts(Contexts.concatenate([self.contexts, other.contexts]), self.first)
 
 
@@ -77,7 +68,6 @@ class News(ShortRepr):
 
         Args:
             w1: (N,), see `w1`.
-            to_reference: the samples' neighbours in the reference.
         """
         nothing = (np.zeros(len(w1), np.int64),) * 2
         return cls.compared(w1, to_reference, np.full(len(w1), np.nan), nothing)
@@ -90,7 +80,6 @@ class News(ShortRepr):
 
         Args:
             w1, difference: (N,), NaN where a sample is not compared.
-            to_reference: the samples' neighbours in the reference.
             lengths: (N,) and (N,), the sizes of A_c and B_c, of samples that are not compared too.
         """
         batch = np.where(np.isnan(w1)[:, None], 0, np.column_stack(lengths))
@@ -139,11 +128,7 @@ class LiveClassComparison:
         """Take new live samples in, usually those of a frame.
 
         Args:
-            contexts: N contexts, cut as the reference's are.
             performance: (N,) in [0, 1].
-
-        Returns:
-            What is known of them now.
         """
         count = len(performance)
         first = self.live_count
@@ -180,7 +165,6 @@ class LiveClassComparison:
         would let be compared are not.
 
         Args:
-            contexts: N contexts, cut as the reference's are.
             performance: (N,) in [0, 1].
         """
         count = len(performance)

@@ -59,11 +59,7 @@ class Method:
             raise UsageError(f"min score {self.min_score}: must be in [0, 1]")
 
     def with_theta(self, theta: float) -> Method:
-        """The same settings at another threshold.
-
-        Args:
-            theta: similarity threshold of Eq. [2].
-        """
+        """The same settings at another threshold."""
         return replace(self, theta=theta)
 
 
@@ -81,9 +77,6 @@ def patch_size(given: str | int | Sequence[int]) -> tuple[int, int]:
 
     Args:
         given: text, "120x160" (height x width) or "120"; one whole number for a square; or height and width. Pixels.
-
-    Raises:
-        UsageError: it is none of these.
     """
     parts = given.lower().split("x") if isinstance(given, str) else given if isinstance(given, Sequence) else [given]
     if 1 <= len(parts) <= 2 and all(str(part).strip().isdecimal() for part in parts):

@@ -38,11 +38,7 @@ def step_down(observed: Sequence[float], chance: Sequence[FloatArray]) -> list[f
     Sharper than Holm's correction where tests go together, since it knows how.
 
     Args:
-        observed: the statistic of each test; large values speak against chance.
         chance: (D,) what the statistic is by chance, of each test; draw d is the same event in all tests.
-
-    Returns:
-        The adjusted p values, in the order of the tests.
     """
     if not observed:
         return []

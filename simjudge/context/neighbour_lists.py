@@ -32,11 +32,7 @@ class NeighbourLists:
         return len(self.start)
 
     def add_rows(self, count: int) -> None:
-        """Add rows with empty lists.
-
-        Args:
-            count: how many.
-        """
+        """Add rows with empty lists."""
         nothing = np.zeros(count, np.int64)
         self.start = np.concatenate([self.start, nothing])
         self.length, self.room = np.concatenate([self.length, nothing]), np.concatenate([self.room, nothing])
@@ -82,11 +78,7 @@ class NeighbourLists:
         self.items = kept
 
     def of(self, row: int) -> npt.NDArray[np.int32]:
-        """The list of one row, as a view.
-
-        Args:
-            row: number of the row.
-        """
+        """The list of one row, as a view."""
         return self.items[self.start[row] : self.start[row] + self.length[row]]
 
 

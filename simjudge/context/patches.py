@@ -49,11 +49,7 @@ class Contexts(ShortRepr):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Contexts]) -> Contexts:
-        """The contexts of several sets, one behind the other.
-
-        Args:
-            parts: the sets, cut with patches of one size.
-        """
+        """The contexts of several sets, one behind the other."""
         offsets = np.cumsum([0, *(len(p.plane_class) for p in parts)])
         starts = [p.start[:-1] + offset for p, offset in zip(parts, offsets[:-1], strict=True)]
         return cls(
@@ -70,7 +66,6 @@ class Contexts(ShortRepr):
         """Some contexts of several sets, in any order, without a copy of all of them.
 
         Args:
-            parts: the sets, cut with patches of one size.
             rows: (M,) numbers of contexts, counted through all sets.
         """
         first = np.cumsum([0, *map(len, parts)])
@@ -122,7 +117,6 @@ class Contexts(ShortRepr):
         """One context as boolean images by class: to look at, not for speed.
 
         Args:
-            index: number of the context.
             patch: height and width that it was cut with, pixels.
 
         Returns:
@@ -141,7 +135,6 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
 
     Args:
         frames: the set; every one of its objects shows in the patches around it.
-        method: patch size, mask factor, planes and rounding.
         anchors: (N,) rows of `frames.objects`.
     """
     edges, (height, width) = _whole_edges(frames, method), method.patch
@@ -156,7 +149,6 @@ def place_contexts(frames: FrameSet, method: Method, frame: IntArray, origin: In
 
     Args:
         frames: the set; every one of its objects shows in the patches.
-        method: patch size, planes and rounding.
         frame: (N,) the frame of each place.
         origin: (N, 2), column and row of each patch's upper left pixel.
     """
@@ -234,7 +226,6 @@ class _Painted(NamedTuple):
 
         Args:
             width: of each row's image, pixels.
-            first, end: columns that the patches reach from and to.
         """
         parts = []
         for turns in (-1, 0, 1):
@@ -256,7 +247,6 @@ class _Painted(NamedTuple):
 
         Args:
             size: (F, 2), width and height of each frame.
-            cyclic: whether they are.
         """
         limit = np.tile(size[self.frame], 2)
         inside = np.clip(self.extent, 0, limit)

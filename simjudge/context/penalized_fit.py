@@ -117,7 +117,6 @@ def fit_penalized(
     Args:
         design: (N, P), N > 0.
         target: (N,), 0 or 1 where the problem is logistic.
-        problem: penalty, bounds and loss.
         start: (P,), parameters near the solution, which save steps; None for zeros.
 
     Returns:
@@ -147,7 +146,6 @@ def penalized_loss(design: FloatArray, target: FloatArray, parameters: FloatArra
     """The mean loss and the penalty.
 
     Args:
-        design, target, problem: see `fit_penalized`.
         parameters: (P,).
     """
     linear = design @ parameters

@@ -74,12 +74,7 @@ class ContextPool(ShortRepr):
 
     @classmethod
     def of_sets(cls, a: Contexts, b: Contexts) -> ContextPool:
-        """Find the distinct contexts of two sets, and make their tree.
-
-        Args:
-            a: contexts of the first set.
-            b: those of the other set.
-        """
+        """Find the distinct contexts of two sets, and make their tree."""
         first, group = group_identical(a, b)
         tree = ContextTree.by_likeness(a, b, rows=first)
         place = np.empty(len(first), np.int64)

@@ -36,7 +36,6 @@ def coco_precision(hit: BoolArray, objects: float, weight: FloatArray | None = N
 
     Args:
         hit: bool (P,), the best score first.
-        objects: how many there are, or the sum of their weights.
         weight: float64 (P,), of the predictions; None: 1 each.
     """
     heavy = np.ones(len(hit)) if weight is None else weight
@@ -52,9 +51,6 @@ def precision_influence(hit: BoolArray, objects: float, weight: FloatArray | Non
 
     It is the derivative of the area under the same curve, the mean over objects of the best precision from their hit
     on, by the weights of predictions and objects.
-
-    Args:
-        hit, objects, weight: see `coco_precision`.
 
     Returns:
         float64 (P,) of the predictions, and that of one object of weight 1.

@@ -47,7 +47,6 @@ def count_planes(frame, first_row, shown, plane, plane_count, origin, window):
         first_row: int64 (F + 1,), the first object of each frame.
         shown: int64 (O, 4), columns and rows of each object inside its image: x0, y0, x1, y1, half-open.
         plane: int64 (O,), number of the plane that an object is painted into.
-        plane_count: how many planes there are.
         origin: int64 (N, 2), column and row of each patch's upper left pixel.
         window: int64 (N, 4), the part of each patch that is kept: x0, y0, x1, y1.
 
@@ -105,12 +104,9 @@ def fill_planes(
     """Paint every object of a patch's frame into its planes, then count areas.
 
     Args:
-        frame, first_row, shown, plane, plane_count, origin, window: see `count_planes`.
         width: of a patch, pixels.
-        mask_origin, mask_shape, mask_bits, mask_start: masks of the objects, see `simjudge.core.masks.Masks`.
         start: int64 (N + 1,), the first plane of each patch below.
         plane_class: int64 (P,), out: the number of each plane.
-        words, plane_area: out, see `simjudge.context.patches.Contexts`.
     """
     if len(frame) < PATCHES_TO_SPLIT:
         for i in range(len(frame)):
@@ -144,7 +140,6 @@ def pack_label_patches(numbers, start, plane_class, words, plane_area):
         numbers: int64 (N, h, w), numbers of planes, or -1.
         start: int64 (N + 1,), the first plane of each patch below.
         plane_class: int64 (P,), the number that each plane is of.
-        words, plane_area: out, see `simjudge.context.patches.Contexts`.
     """
     count, height, width = numbers.shape
     for i in prange(count):
@@ -162,9 +157,7 @@ def copy_planes(rows, start, plane_class, words, plane_area, first, into_class, 
 
     Args:
         rows: int64 (M,), numbers of the contexts.
-        start, plane_class, words, plane_area: see `simjudge.context.patches.Contexts`.
         first: int64 (M,), where the planes of each go below.
-        into_class, into_words, into_area: out.
     """
     for m in range(len(rows)):
         to = first[m]

@@ -18,9 +18,6 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def reduce_comparisons(parts: Sequence[ClassComparison]) -> EntryNumbers:
     """The numbers of one class, or of several classes together (each compared within itself).
 
-    Args:
-        parts: what Algorithm 1 gives for each class.
-
     Returns:
         The numbers, not tested. What is undefined is None: every W1 number where no context was compared, means over
         nothing.

@@ -106,7 +106,6 @@ def join_blocks(
     """Join some contexts of a tree with all, block by block.
 
     Args:
-        tree: D contexts.
         rows: (R,) places in the tree whose neighbours are wanted.
         sizes: int64 (D,), how many samples each place in the tree has.
         thetas: thresholds, ascending.
@@ -127,11 +126,6 @@ def join_blocks(
 
 def join_tables(rows: Contexts, columns: ContextTree, theta: float, *, strict: bool = False) -> Neighbours:
     """Join two tables of contexts at one threshold, all at once: for a few rows.
-
-    Args:
-        rows: contexts.
-        columns: the other contexts.
-        theta, strict: see `join_blocks`.
 
     Returns:
         For each row the similar columns by their number, ascending.

@@ -44,12 +44,7 @@ def compare_points(
     """Compare two sets of contexts that are points, for each performance, on one join.
 
     Args:
-        a: the predicted set (usually real).
-        b: the predicting set (usually simulated).
         normals: the draws; None for none.
-
-    Returns:
-        For each performance the comparison, and what the draws give.
     """
     start, near, distance = _join(np.concatenate([a.context, b.context]))
     return [_compare_one(a, b, metric, (start, near, distance), normals) for metric in range(a.performance.shape[1])]

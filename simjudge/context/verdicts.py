@@ -46,16 +46,7 @@ FEWEST_UNITS = 6
 
 
 def verdict_by_margin(p: float, low: float, high: float, margin: float) -> Verdict:
-    """The verdict where enough was compared.
-
-    Args:
-        p: corrected p value.
-        low, high: ends of the interval of the gap.
-        margin: difference of performance from which a gap matters.
-
-    Returns:
-        One of LARGE_GAP, GAP, SMALL_GAP, PREDICTS and CANNOT_TELL.
-    """
+    """The verdict where enough was compared."""
     if p > SIGNIFICANCE:
         return Verdict.PREDICTS if high < margin else Verdict.CANNOT_TELL
     if high < margin:

@@ -70,10 +70,7 @@ def compare_rows(start, rank, level, performance, from_a, theta_count, min_batch
     """W1, difference of means and batch sizes of every row at every theta.
 
     Args:
-        start, rank, level: see `join.Neighbours`.
         performance, from_a: (N,) in order of performance.
-        theta_count: T.
-        min_batch: smallest batch, in both sets, that is compared.
         w1, difference: (R, T) out, NaN where a row is not compared; difference is mean A - mean B.
         batch: (R, T, 2) out.
     """
@@ -86,7 +83,6 @@ def mark_overlap(start, rank, level, compared_level, overlap):  # type: ignore[n
     """Raise overlap[rank] to the highest theta number at which a compared row holds that context.
 
     Args:
-        start, rank, level: see `join.Neighbours`.
         compared_level: (R,) the number of thetas, from the lowest, at which each row is compared.
         overlap: (N,) uint8 in and out.
     """
@@ -105,12 +101,8 @@ def compare_lists(  # type: ignore[no-untyped-def]
 
     Args:
         rows: int64 (R,), the rows to compute.
-        items_a, start_a, length_a: the A_c of all rows in order, see
-            `simjudge.context.neighbour_lists.NeighbourLists`.
         performance_a: (n_a,).
-        items_b, start_b, length_b: the B_c of all rows.
         performance_b: (n_b,).
-        min_batch: smallest batch, in both sets, that is compared.
         w1, difference: by row, out where a row is compared; difference is mean A - mean B.
         overlap_a, overlap_b: bool (n_a,) and (n_b,), out: set for the members of compared rows.
     """

@@ -30,9 +30,6 @@ def class_colour(class_id: int, name: str = "") -> Colour:
     Args:
         class_id: chooses a colour of the palette, which repeats after seven classes.
         name: of the class; if it is itself a colour (red, green, yellow), that colour is used.
-
-    Returns:
-        Red, green and blue, 0-255.
     """
     return _NAMED.get(name.strip().lower(), _PALETTE[class_id % len(_PALETTE)])
 

@@ -19,27 +19,17 @@ def normalized_name(name: str) -> str:
 
     Args:
         name: the name as a data set or a detector writes it.
-
-    Returns:
-        The name in lower case with single spaces between words.
     """
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 
 def is_class_id(number: int) -> bool:
-    """Whether a number can be that of a class.
-
-    Args:
-        number: any whole number.
-    """
+    """Whether a number can be that of a class."""
     return 0 <= number <= LARGEST_CLASS_ID
 
 
 def free_class_id(used: Iterable[int]) -> int:
     """Choose a class id that is not in use.
-
-    Args:
-        used: ids in use; numbers that are none do not matter.
 
     Returns:
         The one after the largest in use; where that one is the last there is, the smallest that is free.
@@ -55,9 +45,6 @@ def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, 
     Args:
         pairs: class id and name of each class, as the file has them.
         where: names the list to a person: the file, and the field.
-
-    Returns:
-        The names by class id.
 
     Raises:
         SimjudgeError: an id is no whole number, a name is no text, or an id stands twice.
@@ -80,14 +67,7 @@ def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, 
 
 
 def equal_names(names: dict[int, str]) -> list[list[int]]:
-    """Find the classes whose names are equal.
-
-    Args:
-        names: names by class id.
-
-    Returns:
-        The ids of each name that several classes have.
-    """
+    """Find the classes whose names are equal."""
     ids: dict[str, list[int]] = {}
     for class_id, name in names.items():
         ids.setdefault(normalized_name(name), []).append(class_id)

@@ -42,14 +42,7 @@ class DetectorRecord:
         """Read a record.
 
         Args:
-            content: what `to_json` gave.
             where: names the place to a person: the file, and the field.
-
-        Returns:
-            The record.
-
-        Raises:
-            SimjudgeError: it is no such record.
         """
         found = content if isinstance(content, dict) else {}
         name, sha256, settings = found.get("name"), found.get("sha256", ""), found.get("settings", {})

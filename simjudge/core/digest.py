@@ -20,9 +20,6 @@ def hash_value(value: Any) -> str:
         value: dataclasses, arrays, mappings (their order does not count), lists, tuples and plain values, nested at
             will. Paths count for nothing, because where something was read from is not what it is.
 
-    Returns:
-        SHA-256, 64 hexadecimal digits.
-
     Raises:
         SimjudgeError: it holds something without content, such as a function.
     """

@@ -75,9 +75,6 @@ def summary_line(block: tuple[str, str] | str) -> str:
 
     Args:
         block: a label and its value, or a line as it is.
-
-    Returns:
-        The line; values stand below each other.
     """
     return block if isinstance(block, str) else f"{block[0]:<{_LABEL_WIDTH}} {block[1]}"
 

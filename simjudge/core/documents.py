@@ -56,10 +56,6 @@ class Fields(BaseModel):
     def only(self, *names: str, subject: str) -> str:
         """The one field of some that is given.
 
-        Args:
-            names: the fields, of which one must be given.
-            subject: what they belong to, for the message, e.g. "a thing".
-
         Raises:
             PydanticCustomError: none is given, or more than one.
         """
@@ -89,22 +85,12 @@ class Document(Generic[ModelType]):
     sources: tuple[YamlFile, ...]
 
     def error(self, location: Location, message: str) -> SimjudgeError:
-        """The error for a value that is wrong only together with others.
-
-        Args:
-            location: of the value.
-            message: what is needed, or what to do.
-        """
+        """The error for a value that is wrong only together with others."""
         return error_at(self.path, self.sources, location, message)
 
 
 def read_document(path: Path, model: type[ModelType], noun: str) -> Document[ModelType]:
     """Read and check a file.
-
-    Args:
-        path: the file.
-        model: what it must say.
-        noun: what the file describes, for messages, e.g. "camera".
 
     Raises:
         SimjudgeError: it cannot be read, is not valid YAML, or says something else; one line with file, field, remedy.
@@ -116,18 +102,7 @@ def read_document(path: Path, model: type[ModelType], noun: str) -> Document[Mod
 def check_content(
     content: Any, model: type[ModelType], noun: str, path: Path, sources: tuple[YamlFile, ...]
 ) -> Document[ModelType]:
-    """Check what was read.
-
-    Args:
-        content: what YAML made of the file.
-        model: what it must say.
-        noun: what the file describes, for messages, e.g. "camera".
-        path: the file, as messages name it.
-        sources: the files it was read from, the most particular first.
-
-    Raises:
-        SimjudgeError: it says something else.
-    """
+    """Check what was read."""
     if not isinstance(content, dict) or not content:
         fields = ", ".join(model.names()[:_MOST_NAMED]) if issubclass(model, Fields) else "names with a table each"
         raise SimjudgeError(f"{path}: no {noun}: a table is needed ({fields})")
@@ -143,10 +118,7 @@ def error_at(path: Path, sources: Sequence[YamlFile], location: Location, messag
     """The error about a value of a file.
 
     Args:
-        path: the file, where no source knows the line.
         sources: the files that may hold the value, the most particular first.
-        location: of the value.
-        message: what is needed, or what to do.
     """
     field = field_name(location)
     lines = ((source.path, source.line(location)) for source in sources)
@@ -155,23 +127,13 @@ def error_at(path: Path, sources: Sequence[YamlFile], location: Location, messag
 
 
 def field_name(location: Location) -> str:
-    """How messages call a value: "things.table.parts[0].box".
-
-    Args:
-        location: of the value.
-    """
+    """How messages call a value: "things.table.parts[0].box"."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{one_line(part)}" for part in location)
     return "".join(parts).removeprefix(".")
 
 
 def plain_content(content: Any, path: Path, sources: tuple[YamlFile, ...], location: Location = ()) -> Any:
     """A copy without the fields that have no value.
-
-    Args:
-        content: what YAML made of a file.
-        path: the file, as messages name it.
-        sources: the files it was read from, the most particular first.
-        location: of the content in the file.
 
     Raises:
         SimjudgeError: it holds a number that is not finite, or something else than tables, lists, texts and numbers.

@@ -23,9 +23,6 @@ def is_interrupt(error: BaseException) -> bool:
 
     A compiled library that calls Python back may turn Ctrl-C into an error of its own: Dr.Jit makes a RuntimeError
     of it, with the interrupt as its cause.
-
-    Args:
-        error: any error, with those it came from.
     """
     each: BaseException | None = error
     seen: set[int] = set()

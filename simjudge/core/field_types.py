@@ -22,22 +22,14 @@ LARGEST = 1e300
 
 
 def need(phrase: str) -> str:
-    """A phrase with its verb: "a number is needed", "3 numbers are needed".
-
-    Args:
-        phrase: what is needed, e.g. "a number above 0".
-    """
+    """A phrase with its verb: "a number is needed", "3 numbers are needed"."""
     first = phrase.split(maxsplit=1)[0]
     one = first in {"a", "an", "one", "true", "the"} or first.startswith(("[", "{", '"'))
     return f"{phrase} {'is' if one else 'are'} needed"
 
 
 def refusal(phrase: str) -> PydanticCustomError:
-    """The error of a value that is not what is needed; the message ends with the value.
-
-    Args:
-        phrase: what is needed, e.g. "a number above 0".
-    """
+    """The error of a value that is not what is needed; the message ends with the value."""
     return PydanticCustomError("refusal", "{needed}", {"needed": need(phrase)})
 
 
@@ -55,7 +47,6 @@ def shown(value: Any, *, numeric: bool = False) -> str:
     """How a message ends that says what was found.
 
     Args:
-        value: what stands in the file.
         numeric: whether a number is needed: YAML reads 1e1 as a text.
     """
     if value is None:
@@ -66,12 +57,7 @@ def shown(value: Any, *, numeric: bool = False) -> str:
 
 
 def is_number(value: object, most: float = LARGEST) -> bool:
-    """Whether a value of a YAML file is a number of at most a size.
-
-    Args:
-        value: anything; true and false are no numbers.
-        most: the largest absolute value.
-    """
+    """Whether a value of a YAML file is a number of at most a size."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= most
 
 
@@ -345,11 +331,7 @@ class Choice(FieldType):
     """One of the words of a `Literal`: `Annotated[Literal["free", "static"], Choice()]`."""
 
     def __init__(self, *words: str) -> None:
-        """Take the words from the annotation unless they are given.
-
-        Args:
-            words: the words to choose from.
-        """
+        """Take the words from the annotation unless they are given."""
         self.words = words
 
     @property
@@ -376,9 +358,5 @@ class Choice(FieldType):
 
 
 def finite(value: object) -> bool:
-    """Whether a value is anything but a number without end.
-
-    Args:
-        value: anything.
-    """
+    """Whether a value is anything but a number without end."""
     return not isinstance(value, float) or math.isfinite(value)

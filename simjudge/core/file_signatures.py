@@ -29,9 +29,6 @@ _DEPTH_HEAD = 12
 def name_format(head: bytes) -> str:
     """Name the format of a file.
 
-    Args:
-        head: its first 32 bytes or more.
-
     Returns:
         The format, such as "AVIF"; "" where it is not known, or one that simjudge reads.
     """

@@ -26,9 +26,6 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     Args:
         path: the final name. Its folder is made where it does not exist; a file that is there is replaced.
 
-    Yields:
-        The temporary path beside `path`, to be written to.
-
     Raises:
         SimjudgeError: the disk is full or the place cannot be written to.
     """
@@ -50,11 +47,7 @@ def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
     """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed.
 
     Args:
-        path: the final name.
         overwrite: whether a folder or file that is there may be replaced.
-
-    Yields:
-        The temporary folder beside `path`, to be filled.
 
     Raises:
         SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
@@ -96,10 +89,6 @@ def _replace_folder(temporary: Path, path: Path) -> None:
 def record_beside(path: Path, text: str) -> Iterator[None]:
     """Write a file that says how an output was made, then the output in the block: the output is the last to appear.
 
-    Args:
-        path: the file; removed where the block fails.
-        text: what it says.
-
     Raises:
         SimjudgeError: the disk is full or the place cannot be written to.
     """
@@ -140,9 +129,6 @@ def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, ov
             nothing may be.
         overwrite: whether a file that something else wrote may be replaced; asked for by a person.
 
-    Returns:
-        Whether something is there that will be replaced.
-
     Raises:
         SimjudgeError: there is something else of that name.
     """
@@ -158,12 +144,7 @@ def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, ov
 
 
 def begins_with(path: Path, text: str) -> bool:
-    """Whether a file begins with a text, by which a command knows its earlier output.
-
-    Args:
-        path: the file.
-        text: what it may begin with.
-    """
+    """Whether a file begins with a text, by which a command knows its earlier output."""
     try:
         with path.open(encoding="utf-8") as file:
             return file.read(len(text)) == text
@@ -173,9 +154,6 @@ def begins_with(path: Path, text: str) -> bool:
 
 def hash_files(path: str | Path) -> str:
     """Hash a file, or all files below a folder.
-
-    Args:
-        path: a file or a folder.
 
     Returns:
         SHA-256 over the file's bytes, or over the sorted relative names and bytes of all files; 64 hexadecimal digits.
@@ -193,31 +171,19 @@ def hash_files(path: str | Path) -> str:
 
 
 def is_disk_full(error: OSError) -> bool:
-    """Whether there is no room for a file, on the disk or for this person.
-
-    Args:
-        error: of the system.
-    """
+    """Whether there is no room for a file, on the disk or for this person."""
     return error.errno in _FULL
 
 
 def disk_trouble(error: OSError) -> str:
-    """Why a file cannot be written, in a few words.
-
-    Args:
-        error: of the system.
-    """
+    """Why a file cannot be written, in a few words."""
     if is_disk_full(error):
         return "the disk is full (or a file-size limit is reached)"
     return f"cannot be written: {error.strerror or error}"
 
 
 def sync_file(path: Path) -> None:
-    """Flush a written file to the disk, so that a full disk is noticed before the final name exists.
-
-    Args:
-        path: the file.
-    """
+    """Flush a written file to the disk, so that a full disk is noticed before the final name exists."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -228,9 +194,6 @@ def sync_file(path: Path) -> None:
 @contextmanager
 def plain_os_errors(path: Path) -> Iterator[None]:
     """Within this block, an error of the system becomes one line that names the output.
-
-    Args:
-        path: the output.
 
     Raises:
         SimjudgeError: the disk is full, or the place cannot be written to.

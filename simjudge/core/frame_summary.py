@@ -18,11 +18,7 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
     """Describe a data set: frames, labels, image sizes, time span, objects, predictions and classes.
 
     Args:
-        frames: the data set.
         kind: what to call it, such as the name of its format.
-
-    Returns:
-        The summary.
     """
     images = sum(frames.images is not None and frames.images.has(i) for i in range(len(frames)))
     objects, predictions = frames.objects, frames.predictions

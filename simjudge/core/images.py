@@ -212,8 +212,6 @@ def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
     16 bits a channel are scaled to 8, as for a sensor_msgs/Image of encoding mono16.
 
     Args:
-        data: the bytes of an image file.
-        where: names the image in messages.
         upright: whether an EXIF orientation counts; else the pixels come as they are stored.
 
     Returns:
@@ -230,14 +228,8 @@ def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
 def decode_values(data: bytes, where: str, *, upright: bool = True) -> npt.NDArray[Any]:
     """Decode JPEG, PNG, ... with all bits.
 
-    Args:
-        data, where, upright: as for `decode_image`.
-
     Returns:
         uint8 or uint16 (H, W, 3), red first.
-
-    Raises:
-        ImageError: as for `decode_image`.
     """
     if not data:
         raise ImageError(f"{where}: the image is empty (0 bytes)")
@@ -291,7 +283,6 @@ def check_image_size(width: int, height: int, where: str) -> None:
 
     Args:
         width, height: of the image, pixels.
-        where: names the image in messages.
 
     Raises:
         ImageError: it has more than `LARGEST_IMAGE` pixels.
@@ -341,14 +332,8 @@ def _deep_values(image: Image.Image, data: bytes, where: str) -> npt.NDArray[np.
 def image_size(path: str | Path) -> tuple[int, int]:
     """Read width and height, turned as EXIF says, from an image file's header, without decoding it.
 
-    Args:
-        path: the file.
-
     Returns:
         Width and height in pixels.
-
-    Raises:
-        ImageError: there is no readable header.
     """
     path = Path(path)
     try:
@@ -400,12 +385,6 @@ def encode_png(pixels: RgbImage) -> bytes:
 
     Args:
         pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        The bytes of a PNG file.
-
-    Raises:
-        ImageError: OpenCV cannot encode them.
     """
     done, buffer = cv2.imencode(".png", _for_opencv(pixels), [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
@@ -418,13 +397,6 @@ def encode_jpeg(pixels: RgbImage, quality: int = 95) -> bytes:
 
     Args:
         pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-        quality: 1 to 100, as libjpeg has it.
-
-    Returns:
-        The bytes of a JPEG file.
-
-    Raises:
-        ImageError: OpenCV cannot encode them.
     """
     done, buffer = cv2.imencode(".jpg", _for_opencv(pixels), [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:

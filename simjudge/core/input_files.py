@@ -34,20 +34,12 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """Whether an ordinary file is there; False for what can be no name of a file, such as one of 5,000 characters.
-
-    Args:
-        path: as it may stand in a data set.
-    """
+    """Whether an ordinary file is there; False for what can be no name of a file, such as one of 5,000 characters."""
     return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises where a name is too long
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there; False for what can be no name of one.
-
-    Args:
-        path: as it may stand in a data set.
-    """
+    """Whether a folder is there; False for what can be no name of one."""
     return os.path.isdir(path)  # noqa: PTH112 - see above
 
 
@@ -55,7 +47,6 @@ def check_file(path: Path, largest: int | None = None) -> None:
     """Make sure that a path can be opened and read to its end.
 
     Args:
-        path: of the file.
         largest: its size at most, bytes; None for any.
 
     Raises:
@@ -75,10 +66,6 @@ def check_file(path: Path, largest: int | None = None) -> None:
 
 def read_bytes(path: Path, largest: int) -> bytes:
     """Read a whole file.
-
-    Args:
-        path: of the file.
-        largest: its size at most, bytes.
 
     Raises:
         SimjudgeError: see `check_file`; or it cannot be read.

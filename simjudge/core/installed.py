@@ -59,9 +59,6 @@ def installed_file(name: str) -> Path:
 
     Args:
         name: below the folder that has config/ and models/ in it, e.g. "config/art1.yaml".
-
-    Raises:
-        SimjudgeError: it is nowhere.
     """
     for root in roots():
         if (root / name).is_file():
@@ -70,11 +67,7 @@ def installed_file(name: str) -> Path:
 
 
 def shipped_files(kind: FileKind) -> dict[str, Path]:
-    """The files of a kind that come with simjudge, by name; where two folders have one name, the first counts.
-
-    Args:
-        kind: the kind.
-    """
+    """The files of a kind that come with simjudge, by name; where two folders have one name, the first counts."""
     found: dict[str, Path] = {}
     for root in roots():
         others = {file for pattern in kind.but for file in root.glob(pattern)}
@@ -109,10 +102,6 @@ def first_sentence(file: Path) -> str:
 
 def find_file(given: str | Path, kind: FileKind) -> Path:
     """The file of a path, or the one of a name that comes with simjudge.
-
-    Args:
-        given: path or name; the name may have its suffix.
-        kind: what it must be.
 
     Raises:
         UsageError: there is no such file and none of that name; the message has the nearest name, or all of them.

@@ -17,8 +17,6 @@ def read_isolated(reader: str, path: Path, refusal: str) -> Any:
     """What a function of `isolated_readers` gives for a file.
 
     Args:
-        reader: name of the function.
-        path: of the file.
         refusal: what is wrong with a file that it cannot read, and the remedy.
 
     Raises:

@@ -26,11 +26,7 @@ _MATLAB_NAMES = (
 
 
 def opencv(path: str) -> dict[str, Any]:
-    """The fields of a calibration in a cv::FileStorage, None for those that it lacks.
-
-    Args:
-        path: of the file.
-    """
+    """The fields of a calibration in a cv::FileStorage, None for those that it lacks."""
     import cv2  # noqa: PLC0415 - not where only the names are imported
 
     storage = cv2.FileStorage(path, cv2.FILE_STORAGE_READ)
@@ -47,11 +43,7 @@ def opencv(path: str) -> dict[str, Any]:
 
 
 def matlab(path: str) -> dict[str, list[float]] | None:
-    """The fields of the first struct of MATLAB's that has those of a camera, each as a list; None where none has.
-
-    Args:
-        path: of the file.
-    """
+    """The fields of the first struct of MATLAB's that has those of a camera, each as a list; None where none has."""
     import numpy as np  # noqa: PLC0415 - see above
     from scipy.io import loadmat  # noqa: PLC0415 - see above
 
@@ -67,11 +59,7 @@ NIQE_NAMES = {"mean": ("mu_prisparam", "mu_pris_param"), "covariance": ("cov_pri
 
 
 def niqe(path: str) -> dict[str, Any]:
-    """The parameters of NIQE in a .mat file, None for those that it lacks.
-
-    Args:
-        path: of the file.
-    """
+    """The parameters of NIQE in a .mat file, None for those that it lacks."""
     from scipy.io import loadmat  # noqa: PLC0415 - see above
 
     content = loadmat(path, variable_names=[name for names in NIQE_NAMES.values() for name in names])

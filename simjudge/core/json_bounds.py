@@ -21,12 +21,7 @@ _ONE_ESCAPE = len("\\ud800")
 
 
 def is_too_deep(text: str, content: Any) -> bool:
-    """Whether lists and tables lie in each other deeper than they may.
-
-    Args:
-        text: the JSON.
-        content: what it says.
-    """
+    """Whether lists and tables lie in each other deeper than they may."""
     return _open_brackets(text) > MOST_LEVELS and _levels_end(content)
 
 

@@ -136,7 +136,6 @@ def decode_label_numbers(data: bytes, where: str) -> LabelPicture:
 
     Args:
         data: the bytes of a PNG or another lossless file; of one with a palette, the indices count.
-        where: names the picture in messages.
 
     Returns:
         uint8 (H, W).
@@ -155,11 +154,6 @@ def decode_label_numbers(data: bytes, where: str) -> LabelPicture:
 
 def decode_label_colours(data: bytes, where: str, table: ColourTable) -> LabelPicture:
     """Class ids from a picture in which each class has a colour.
-
-    Args:
-        data: the bytes of a PNG or another lossless file.
-        where: names the picture in messages.
-        table: class ids by colour.
 
     Returns:
         uint8 (H, W); `UNKNOWN` where a colour stands in no row of the table.

@@ -40,9 +40,6 @@ class Masks(ShortRepr):
         Args:
             crops: bool (h, w) each, None where an object has no mask.
             origins: integers (N, 2), column and row of each crop's upper left pixel in the image.
-
-        Returns:
-            The masks.
         """
         shape = np.array([(0, 0) if c is None else c.shape for c in crops], np.int32).reshape(-1, 2)
         packed = [np.packbits(c) if c is not None else np.empty(0, np.uint8) for c in crops]
@@ -56,9 +53,6 @@ class Masks(ShortRepr):
 
         Args:
             images: bool (H, W) each, None where an object has no mask; one without a set pixel counts as none.
-
-        Returns:
-            The masks.
         """
         crops: list[BoolImage | None] = []
         origins: list[tuple[int, int]] = []
@@ -75,32 +69,15 @@ class Masks(ShortRepr):
 
     @classmethod
     def none(cls, count: int) -> Masks:
-        """Make a collection without any mask.
-
-        Args:
-            count: the number of objects.
-
-        Returns:
-            The masks; `has` is False for all.
-        """
+        """Make a collection without any mask."""
         return cls.from_crops([None] * count, np.zeros((count, 2), np.int32))
 
     def has(self, index: int) -> bool:
-        """Tell whether an object has a mask.
-
-        Args:
-            index: the object's number.
-
-        Returns:
-            True where it has.
-        """
+        """Tell whether an object has a mask."""
         return bool(self.shape[index, 0] > 0)
 
     def crop(self, index: int) -> BoolImage:
         """Unpack the crop of a mask.
-
-        Args:
-            index: the object's number.
 
         Returns:
             bool (h, w), its upper left pixel at `origin[index]`; (0, 0) in size where there is no mask.
@@ -113,7 +90,6 @@ class Masks(ShortRepr):
         """Unpack a mask onto its whole image; what hangs over the edge is cut.
 
         Args:
-            index: the object's number.
             width: of the image, pixels.
             height: of the image, pixels.
 
@@ -132,9 +108,6 @@ class Masks(ShortRepr):
 
         Args:
             indices: int64 (M,), object numbers.
-
-        Returns:
-            The masks in the given order.
         """
         lengths = np.diff(self.start)[indices]
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -144,14 +117,7 @@ class Masks(ShortRepr):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Masks]) -> Masks:
-        """Put several collections one behind the other.
-
-        Args:
-            parts: the collections.
-
-        Returns:
-            All masks, in order.
-        """
+        """Put several collections one behind the other."""
         if not parts:
             return cls.none(0)
         ends = np.cumsum([0, *(int(p.start[-1]) for p in parts)])

@@ -189,7 +189,6 @@ def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
 
     Args:
         frame: int64 (N,), ascending: the table's column of frame numbers.
-        frame_count: F, the number of frames.
 
     Returns:
         int64 (F + 1,): the rows of frame i are offsets[i] to offsets[i + 1] - 1.
@@ -198,14 +197,7 @@ def row_offsets(frame: IntArray, frame_count: int) -> IntArray:
 
 
 def order_by_frame(table: AnyTable) -> AnyTable:
-    """Put the rows of a table into the order of their frames.
-
-    Args:
-        table: objects or predictions.
-
-    Returns:
-        The table; rows of one frame keep their order.
-    """
+    """Put the rows of a table into the order of their frames."""
     if np.all(np.diff(table.frame) >= 0):
         return table
     return table.take(np.argsort(table.frame, kind="stable"))
@@ -213,9 +205,6 @@ def order_by_frame(table: AnyTable) -> AnyTable:
 
 def concatenate_tables(tables: Sequence[AnyTable]) -> AnyTable:
     """Put the rows of several tables into one.
-
-    Args:
-        tables: one or more, all of objects or all of predictions.
 
     Returns:
         The table, ordered by frame; of one frame, the rows of earlier tables come first. It has cuboids where all

@@ -19,24 +19,13 @@ ProgressBar = Callable[[str], AbstractContextManager[Advance]]
 
 
 def no_log(line: str) -> None:
-    """Drop a log line.
-
-    Args:
-        line: the text that nobody reads.
-    """
+    """Drop a log line."""
     del line
 
 
 @contextmanager
 def no_progress(task: str) -> Iterator[Advance]:
-    """Open a task whose progress nobody watches.
-
-    Args:
-        task: the name of the work.
-
-    Yields:
-        A function that does nothing.
-    """
+    """Open a task whose progress nobody watches."""
     del task
 
     def advance(done: int, total: int) -> None:
@@ -52,7 +41,6 @@ class ProgressLines:
         """Begin a task.
 
         Args:
-            task: its name.
             period: seconds between lines.
             clock: gives the time, seconds.
         """
@@ -61,12 +49,7 @@ class ProgressLines:
         self._first: tuple[int, float] | None = None
 
     def line(self, done: int, total: int) -> str:
-        """The line that is due, with the time that the rest takes at the pace so far; empty where none is due.
-
-        Args:
-            done: pieces of work that are done.
-            total: pieces that there are.
-        """
+        """The line that is due, with the time that the rest takes at the pace so far; empty where none is due."""
         now = self._clock()
         if self._first is None and done > 0:
             # What comes before the first pieces (loading, compiling) says nothing of the pace of the others.
@@ -82,11 +65,7 @@ class ProgressLines:
 
 
 def format_seconds_left(seconds: float) -> str:
-    """A rough time: "40 s", "12 min" or "3.5 h".
-
-    Args:
-        seconds: the time.
-    """
+    """A rough time: "40 s", "12 min" or "3.5 h"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

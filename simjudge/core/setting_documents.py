@@ -12,12 +12,7 @@ _JSON_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number"
 
 
 def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
-    """A documentation table, one row a setting.
-
-    Args:
-        rows: the settings.
-        head: what the first column is called.
-    """
+    """A documentation table, one row a setting."""
     lines = [f"| {head} | type | default | range | what it does |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         default = "must be given" if row.required else f"`{row.default_text}`" if row.default_text else ""
@@ -27,12 +22,7 @@ def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
 
 
 def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
-    """The JSON schema of an object that holds settings by name.
-
-    Args:
-        rows: the settings.
-        title: of the schema.
-    """
+    """The JSON schema of an object that holds settings by name."""
     rows = tuple(rows)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -149,11 +149,7 @@ class Setting:
         return f"list of {name}" if self.many and not self.form else name
 
     def text(self, value: Any) -> str:
-        """A value as text, the opposite of `parse`; empty for None.
-
-        Args:
-            value: one that the setting may have.
-        """
+        """A value as text, the opposite of `parse`; empty for None."""
         if value is None:
             return ""
         if self.form:
@@ -164,10 +160,6 @@ class Setting:
 
     def parse(self, text: str, label: str | None = None) -> Any:
         """The value that a text says; None for an empty text where "not given" is possible.
-
-        Args:
-            text: as a person wrote it.
-            label: how messages name it; by default name and text.
 
         Raises:
             UsageError: the text says no value that the setting may have.
@@ -182,10 +174,6 @@ class Setting:
 
     def check(self, value: Any, label: str | None = None) -> Any:
         """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on.
-
-        Args:
-            value: what a program gave.
-            label: how messages name it; by default name and value.
 
         Raises:
             UsageError: it is of another type, out of range, or none of the choices.
@@ -264,23 +252,14 @@ def setting(
 
     Args:
         default: the value where none is given; left out, it must be given.
-        help: a phrase that stands alone, without unit and default.
-        unit: of a number.
-        low: least value.
-        high: greatest value.
         choices: the texts it may be, or a function that returns them.
-        more: `by_preset`, `form`, `changeable` and `option` of `Setting`.
     """
     row = {"help": help, "unit": unit, "low": low, "high": high, "choices": choices, **more}
     return dataclasses.field(default=default, metadata={_METADATA: row})
 
 
 def declared(kind: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a settings class, in order.
-
-    Args:
-        kind: a dataclass with fields made by `setting`.
-    """
+    """The settings of a settings class, in order."""
     hints = get_type_hints(kind)
     rows = []
     for field in dataclasses.fields(kind):
@@ -302,9 +281,7 @@ def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str]
     """Some settings of a settings class.
 
     Args:
-        kind: the class.
         names: which, in this order; empty for all.
-        without: which not.
     """
     rows = {row.name: row for row in declared(kind)}
     left_out = set(without)

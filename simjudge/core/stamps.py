@@ -23,9 +23,6 @@ def stamp_to_name(stamp: int) -> str:
 def name_to_stamp(name: str) -> int:
     """Read the stamp that a frame name carries.
 
-    Args:
-        name: the name of a frame.
-
     Returns:
         Nanoseconds, NO_STAMP where the name carries none.
     """

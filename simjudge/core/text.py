@@ -32,12 +32,6 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_text(path: str | Path) -> str:
     """Read a UTF-8 file, without its byte order mark.
 
-    Args:
-        path: the file.
-
-    Returns:
-        Its text.
-
     Raises:
         SimjudgeError: the file cannot be read or is not UTF-8.
     """
@@ -51,12 +45,6 @@ def read_text(path: str | Path) -> str:
 
 def load_json(path: str | Path) -> Any:
     """Parse a JSON file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        What it holds.
 
     Raises:
         SimjudgeError: the file cannot be read or is not valid, is nested too deep, or holds half a character; the
@@ -85,12 +73,6 @@ def load_json(path: str | Path) -> Any:
 def load_xml(path: str | Path) -> Element:
     """Parse an XML file; entities and external references are refused.
 
-    Args:
-        path: the file.
-
-    Returns:
-        Its root element.
-
     Raises:
         SimjudgeError: the file cannot be read, is not valid, or is refused.
     """
@@ -110,9 +92,6 @@ def load_xml(path: str | Path) -> Element:
 def parse_number(value: Any) -> float | None:
     """Read a value out of a file as a number.
 
-    Args:
-        value: text, or anything that JSON, YAML or XML gives.
-
     Returns:
         The number, perhaps NaN or infinite; None where it is none.
     """
@@ -125,9 +104,6 @@ def parse_number(value: Any) -> float | None:
 def parse_integer(value: Any) -> int | None:
     """Read a value out of a file as a whole number.
 
-    Args:
-        value: text, or anything that JSON, YAML or XML gives.
-
     Returns:
         The number, below 2^53 in size; None where it is none.
     """
@@ -136,24 +112,13 @@ def parse_integer(value: Any) -> int | None:
 
 
 def one_line(text: object, limit: int = 60) -> str:
-    """Shorten a value to one line, to be named in a message.
-
-    Args:
-        text: any value.
-        limit: characters at most.
-
-    Returns:
-        The line; "..." stands for what was cut off.
-    """
+    """Shorten a value to one line, to be named in a message."""
     line = " ".join(str(text).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def check_unicode(names: Sequence[str]) -> None:
     """Refuse names that no text file can hold: those of files whose bytes are no UTF-8.
-
-    Args:
-        names: of files or of frames.
 
     Raises:
         SimjudgeError: one of them is no Unicode.
@@ -178,34 +143,19 @@ _LONGEST_NAME = 100
 
 
 def list_some(names: Sequence[str], most: int = 8) -> str:
-    """Join names to a list for a message, long ones cut off.
-
-    Args:
-        names: what to name.
-        most: how many are named; the others are counted.
-    """
+    """Join names to a list for a message, long ones cut off."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     cut = (name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..." for name in names[:most])
     return ", ".join(cut) + more
 
 
 def near_name(given: object, known: Collection[str]) -> str:
-    """The end of a message about a name that does not exist: the nearest one, or nothing where none is near.
-
-    Args:
-        given: what was written.
-        known: the names there are.
-    """
+    """The end of a message about a name that does not exist: the nearest one, or nothing where none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(str(given).casefold(), folded, 1)
     return f"; is {folded[near[0]]} meant?" if near else ""
 
 
 def nearest_name(given: object, known: Collection[str]) -> str:
-    """The end of a message about a name that does not exist: the nearest one, or all there are.
-
-    Args:
-        given: what was written.
-        known: the names there are.
-    """
+    """The end of a message about a name that does not exist: the nearest one, or all there are."""
     return near_name(given, known) or f"; there are {', '.join(sorted(known)) or 'none'}"

@@ -62,7 +62,6 @@ def read_yaml(path: Path, *, unique: bool = True) -> YamlFile:
     """Read a YAML file.
 
     Args:
-        path: the file; UTF-8.
         unique: whether to refuse a field that stands twice in one table, of which YAML takes the last.
 
     Raises:
@@ -75,8 +74,6 @@ def parse_yaml(text: str, path: Path, *, unique: bool = True) -> YamlFile:
     """Parse YAML text that is held in a file of another kind.
 
     Args:
-        text: the YAML.
-        path: the file, as messages name it.
         unique: whether to refuse a field that stands twice in one table.
 
     Raises:

@@ -22,7 +22,6 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
 
     Args:
         source: has the predictions. Classes are matched by name where both sets have names.
-        target: has the frames. Its `losses` take what matches no frame.
 
     Returns:
         `target` with the predictions instead of its own; the frames that match are `predicted`.
@@ -51,7 +50,6 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
 
     Args:
         labels: has the objects. Classes are matched by name where both sets have names.
-        target: has the frames.
         tolerance_ns: how far the stamps of a frame and of its labels may lie apart, nanoseconds.
 
     Returns:
@@ -91,8 +89,6 @@ def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, toleranc
     """Find the frame of one set that each frame of another is: by equal name; of the rest, by the nearest stamp.
 
     Args:
-        source: F frames.
-        target: the frames to find.
         wanted: bool (F,), the frames of `source` to match.
         tolerance_ns: the largest difference of stamps, nanoseconds.
 
@@ -126,10 +122,6 @@ def class_map(source: FrameSet, target: FrameSet) -> dict[int, int]:
     """Find the class id in one set for each class id of another: by name where both have the name, else a free id.
 
     Names are equal as `normalized_name` says, whatever their case.
-
-    Args:
-        source: has the ids to map.
-        target: has the ids to map to.
 
     Returns:
         Ids in `target` by id in `source`; empty where either has no names: ids are then taken as they are.

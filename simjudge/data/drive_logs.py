@@ -238,12 +238,8 @@ def assemble_drive(
     """Make a drive of what messages say, recorded or live.
 
     Args:
-        name: what to call it.
-        path: the poses, two at least.
         speeds: along the car, m/s, by the stamp of the pose; where one is missing, or all are 0, speed is taken from
             the positions.
-        commands: of the driver.
-        losses: what was left out.
     """
     # From the first pose on: seconds since 1970 have no room for nanoseconds.
     time, position = (path.stamp - path.stamp[0]) / 1e9, path.position[:, :2]
@@ -322,9 +318,6 @@ def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, flo
 
 def command_numbers(message: Any) -> tuple[float, float]:
     """Steering and throttle that a driver asks for.
-
-    Args:
-        message: of a type with a `steering_unit`.
 
     Returns:
         Steering in that unit, left positive, and throttle; NaN where nobody said.

@@ -41,13 +41,7 @@ def drive_pieces(time: FloatArray, position: FloatArray) -> list[slice]:
 
 
 def count_breaks(name: str, time: FloatArray, position: FloatArray, losses: Losses) -> None:
-    """Count where a drive is broken.
-
-    Args:
-        name: of the drive.
-        time, position: as of `drive_pieces`.
-        losses: takes the breaks, each by its kind.
-    """
+    """Count where a drive is broken."""
     step = np.linalg.norm(np.diff(position, axis=0), axis=1)
     for kind, broken in zip((BACK, JUMPS, HOLES), _breaks(time, position), strict=True):
         for row in np.flatnonzero(broken).tolist():

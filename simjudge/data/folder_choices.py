@@ -19,15 +19,7 @@ _SUFFIXES = (".json", ".xml", ".mcap", ".db3", ".yaml", ".yml", ".data")
 
 
 def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
-    """Say what was taken of a folder, and what else could have been.
-
-    Args:
-        folder: of a data set.
-        frames: the set that was read.
-
-    Returns:
-        One or two lines.
-    """
+    """Say what was taken of a folder, and what else could have been."""
     first, *others = [form.title for form in _formats_of(folder)]
     root = folder.absolute()
     files = (image_file(frames.images, i) for i in range(len(frames)))
@@ -41,9 +33,6 @@ def describe_choice(folder: Path, frames: FrameSet) -> list[str]:
 
 def data_sets_in(folder: Path) -> list[str]:
     """List what a folder holds that can be read on its own.
-
-    Args:
-        folder: the folder.
 
     Returns:
         A phrase for each, such as "train (YOLO)", sorted by name; of many, the first.

@@ -40,9 +40,6 @@ class CropWindow:
     def parse(cls, text: str) -> CropWindow:
         """Read a rectangle as ImageMagick writes it.
 
-        Args:
-            text: WIDTHxHEIGHT+X+Y, as in 1024x256+0+384.
-
         Raises:
             UsageError: it is nothing of the kind.
         """
@@ -58,15 +55,8 @@ def crop_images(frames: FrameSet, crop: CropWindow) -> FrameSet:
     Boxes and masks are cut at the rectangle's edges. Labels of which less than 0.4 of the box is left are counted as
     losses; such predictions are left out.
 
-    Args:
-        frames: the set.
-        crop: the rectangle, inside every image.
-
     Returns:
         The set of cut images; they are cut when they are read.
-
-    Raises:
-        UsageError: an image is too small.
     """
     corner, size = np.array([crop.x, crop.y]), np.array([crop.width, crop.height])
     small = np.flatnonzero((frames.size < corner + size).any(axis=1))

@@ -43,9 +43,6 @@ class FlippedImages:
 def flip_vertically(frames: FrameSet) -> FrameSet:
     """Exchange top and bottom of a data set: images, labels and predictions alike; left stays left.
 
-    Args:
-        frames: the set.
-
     Returns:
         The set upside down; images are flipped when they are read.
     """

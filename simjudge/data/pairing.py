@@ -21,7 +21,6 @@ def pair_stamps(a: npt.ArrayLike, b: npt.ArrayLike, tolerance_ns: int = 0) -> tu
 
     Args:
         a, b: int64 (N,) and (M,), nanoseconds, in any order; the stamps of a list should differ from one another.
-        tolerance_ns: the largest difference allowed.
 
     Returns:
         Indices into `a` and into `b`, int64 (K,) each, ordered by the index into `a`.
@@ -66,8 +65,6 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
     names.
 
     Args:
-        a: one set.
-        b: the other set.
         tolerance_ns: the largest difference of stamps, nanoseconds.
 
     Returns:
@@ -89,16 +86,7 @@ def pair_frames(a: FrameSet, b: FrameSet, tolerance_ns: int = 0) -> tuple[IntArr
 
 
 def count_unpaired(a: FrameSet, b: FrameSet, pairs: tuple[IntArray, IntArray]) -> Losses:
-    """Count the frames of two sets that have no partner.
-
-    Args:
-        a: one set.
-        b: the other set.
-        pairs: what `pair_frames` returned.
-
-    Returns:
-        The frames, counted by set.
-    """
+    """Count the frames of two sets that have no partner."""
     losses = Losses()
     for frames, other, paired in ((a, b, pairs[0]), (b, a, pairs[1])):
         for index in np.setdiff1d(np.arange(len(frames)), paired).tolist():

@@ -102,9 +102,6 @@ def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple
 def read_scene_seeds(path: str | Path) -> dict[int, int]:
     """Read the column `scene_seed` of a table of poses: the seed of the scene's placement that each pose sees.
 
-    Args:
-        path: as for `read_pose_text`.
-
     Returns:
         Seeds by stamp, nanoseconds; none where no column has this name.
 

@@ -37,9 +37,6 @@ class SemanticClasses(ShortRepr):
     def numbers(self, class_names: Mapping[int, str]) -> npt.NDArray[np.uint8]:
         """The common number of each class of a set.
 
-        Args:
-            class_names: of the set.
-
         Returns:
             uint8 (256,), by the set's own number; `UNLABELLED` for what counts nowhere.
         """
@@ -124,8 +121,6 @@ def label_pairs(
     """The labelled and the predicted picture of each frame that has both.
 
     Args:
-        frames: a set with label pictures of both kinds.
-        classes: the numbers that they are given in.
         width: to which both are scaled, pixels; None leaves them as they are.
         losses: grows by frames that cannot be used, and by pixels of unknown classes.
 
@@ -147,14 +142,7 @@ def label_pairs(
 
 
 def count_unknown(labels: LabelPicture, frames: FrameSet, index: int, losses: Losses) -> None:
-    """Count pixels whose class the set does not name.
-
-    Args:
-        labels: of a frame, in the set's own numbers.
-        frames: the set.
-        index: the frame's number.
-        losses: grows by them.
-    """
+    """Count pixels whose class the set does not name."""
     known = [*_named(frames.class_names, street=False), UNLABELLED]
     count = np.bincount(labels.reshape(-1), minlength=UNLABELLED + 1)
     count[[k for k in {*known, *frames.class_names} if 0 <= k <= UNLABELLED]] = 0

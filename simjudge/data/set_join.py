@@ -27,12 +27,6 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
     that name, and a class that only it has gets a free id where its own is taken. Without names, ids mean the same in
     all sets. A frame whose name another set has too is called "{set}_{name}". Stamps and instance ids stay.
 
-    Args:
-        sets: the sets, one or more.
-
-    Returns:
-        The joined set; images are read when asked for.
-
     Raises:
         UsageError: there is no set to join.
         SimjudgeError: a set uses a class id without a name while others have named theirs.

@@ -57,9 +57,6 @@ _PLAIN = ("bag", "images")
 def sniff_format(path: str | Path) -> str:
     """Tell the format of what is at a path.
 
-    Args:
-        path: a file or a folder.
-
     Returns:
         The name of a format of `simjudge.data.formats`, such as "yolo", "coco", "bag" or "images"; "coco-results" and
         "yolo-predictions" for predictions alone; "" for no known format.
@@ -107,12 +104,6 @@ def read_with_format(
     path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None, *, allow_outside: bool = False
 ) -> tuple[FrameSet, str]:
     """Read the data set at a path, and tell its format; a large file is parsed but once.
-
-    Args:
-        path, tolerance_ns, topics, allow_outside: see `read_set`.
-
-    Returns:
-        The data set, and what `sniff_format` says of the path.
 
     Raises:
         UsageError, SimjudgeError: see `read_set`.
@@ -173,9 +164,6 @@ def write_set(frames: FrameSet | CloudSet, path: str | Path, to: str | None = No
 
 def find_format(path: str | Path) -> Format | None:
     """Find the format of what is at a path.
-
-    Args:
-        path: a file or a folder.
 
     Returns:
         The format; None for none that simjudge knows.
@@ -253,7 +241,6 @@ def read_predictions(
             predictions.
         target: the data set that the predictions are for. Frames are matched by name, else by stamp.
         annotations: where `target` was read from; COCO results that lie elsewhere number its images.
-        allow_outside: take a set whose pictures lie outside of its folder.
         rename: by what the predictions call a class (its number where it has no name), what the target calls it.
 
     Returns:

@@ -14,7 +14,6 @@ def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
     """Leave out the labels of small objects. People label what a simulator does not, or the other way round.
 
     Args:
-        frames: the set.
         min_size: labels whose box is narrower or lower are left out, pixels.
 
     Raises:

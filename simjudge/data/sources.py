@@ -19,13 +19,6 @@ def as_frames(
     Args:
         source: a data set, or the path of a data set or a recording.
         image_topic: in a recording of several cameras, a topic or the camera's name.
-        allow_outside: take pictures that lie outside of the data set's folder.
-
-    Returns:
-        The data set.
-
-    Raises:
-        SimjudgeError: the path cannot be read.
     """
     if isinstance(source, FrameSet):
         return source
@@ -53,9 +46,7 @@ def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) 
     """Write a data set, unless no path is given.
 
     Args:
-        frames: the data set.
         out: the path to write; None writes nothing.
-        to: the format of a folder at `out`.
 
     Returns:
         The data set; its `losses` count what could not be written, too.

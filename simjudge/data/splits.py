@@ -28,8 +28,6 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 
     Args:
         groups: the group of each frame, such as the photograph it is a variant of; the frame's name for none.
-        count: how many parts.
-        seed: 0 or more.
 
     Returns:
         The frames of each part, ascending int64; every frame is in exactly one.
@@ -56,7 +54,6 @@ def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
 
     Args:
         sequence: where each frame is. Frames of one place stay together; frames in no sequence come last.
-        count: how many parts.
 
     Returns:
         The frames of each part, ascending int64; every frame is in exactly one.

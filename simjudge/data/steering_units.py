@@ -10,9 +10,6 @@ _ACKERMANN = ("ackermann_msgs/msg/AckermannDriveStamped", "ackermann_msgs/msg/Ac
 def steering_unit(kind: str) -> str | None:
     """The unit in which messages of a type say how a car is steered.
 
-    Args:
-        kind: name of the type.
-
     Returns:
         LOCK or RADIANS; None where it does not say it (a Twist asks for a turn, not for an angle).
     """

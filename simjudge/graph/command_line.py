@@ -14,10 +14,6 @@ from simjudge.graph.description import Process, Value
 def command_line(process: Process, namespace: str = "") -> list[str]:
     """What to run: nodes of simjudge as modules of this Python, other programs from PATH.
 
-    Args:
-        process: the program.
-        namespace: that its node lives in, "" for none.
-
     Raises:
         SimjudgeError: there is no such program here.
     """
@@ -34,10 +30,6 @@ def command_line(process: Process, namespace: str = "") -> list[str]:
 def find_program(package: str, executable: str) -> str | None:
     """Where a program is: on PATH, or where ROS packages have theirs.
 
-    Args:
-        package: that it is installed with.
-        executable: its name.
-
     Returns:
         Its path, None where it is not installed.
     """
@@ -47,12 +39,7 @@ def find_program(package: str, executable: str) -> str | None:
 
 
 def ros_arguments(process: Process, namespace: str = "") -> list[str]:
-    """The arguments that ROS reads: name, namespace, parameters, remappings.
-
-    Args:
-        process: the program.
-        namespace: that its node lives in, e.g. "/art1"; "" for none.
-    """
+    """The arguments that ROS reads: name, namespace, parameters, remappings."""
     out = ["--ros-args", "-r", f"__node:={process.name}"]
     if namespace:
         out += ["-r", f"__ns:={namespace}"]
@@ -66,11 +53,7 @@ def ros_arguments(process: Process, namespace: str = "") -> list[str]:
 
 
 def parameter_text(value: Value) -> str:
-    """A parameter's value as YAML that can be read in only one way.
-
-    Args:
-        value: a text is quoted, a number keeps its kind.
-    """
+    """A parameter's value as YAML that can be read in only one way."""
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)

@@ -42,11 +42,7 @@ class Argument:
     choices: tuple[str, ...] = ()
 
     def normalize(self, text: str) -> str:
-        """The text as the choices have it, where it is a truth written otherwise, as in True or 1.
-
-        Args:
-            text: as it was given.
-        """
+        """The text as the choices have it, where it is a truth written otherwise, as in True or 1."""
         lowered = text.strip().lower()
         if text in self.choices or not set(YES_NO) <= set(self.choices):
             return text
@@ -110,12 +106,6 @@ class Graph:
     def complete(self, given: Mapping[str, str]) -> dict[str, str]:
         """Complete the given arguments with the defaults.
 
-        Args:
-            given: texts by argument name.
-
-        Returns:
-            The texts of all arguments.
-
         Raises:
             UsageError: an argument is unknown or missing, or has a text that is none of its choices.
         """
@@ -142,9 +132,6 @@ class Graph:
         Args:
             words: of the command line; `NAME:=TEXT` each, and others. A name that is like no argument may be that of
                 another launch file, and is left alone.
-
-        Returns:
-            A warning each.
         """
         known = [each.name for each in self.arguments]
         names = [word.partition(":=")[0] for word in words if ":=" in word]
@@ -157,9 +144,6 @@ class Graph:
 
     def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
         """The programs to run, each with the names of those that end before it.
-
-        Args:
-            given: texts by argument name.
 
         Raises:
             UsageError: see `complete`, or arguments that do not go together.
@@ -201,9 +185,6 @@ def parse_arguments(words: Iterable[str]) -> dict[str, str]:
     Args:
         words: `NAME:=TEXT` each.
 
-    Returns:
-        The texts by name.
-
     Raises:
         UsageError: a word is not of that form, or a name comes twice.
     """
@@ -222,11 +203,7 @@ def parse_bool(name: str, text: str) -> bool:
     """Parse yes or no.
 
     Args:
-        name: of the argument, for the message.
         text: true, 1, yes, on, or false, 0, no, off; in any case.
-
-    Raises:
-        UsageError: it says neither.
     """
     lowered = text.strip().lower()
     if lowered in _TRUE or lowered in _FALSE:
@@ -235,28 +212,12 @@ def parse_bool(name: str, text: str) -> bool:
 
 
 def parse_float(name: str, text: str) -> float:
-    """Parse a number.
-
-    Args:
-        name: of the argument, for the message.
-        text: of the number.
-
-    Raises:
-        UsageError: it says none.
-    """
+    """Parse a number."""
     return _parse_number(name, text, float, "a number")
 
 
 def parse_int(name: str, text: str) -> int:
-    """Parse a whole number.
-
-    Args:
-        name: of the argument, for the message.
-        text: of the number.
-
-    Raises:
-        UsageError: it says none.
-    """
+    """Parse a whole number."""
     return _parse_number(name, text, int, "a whole number")
 
 
@@ -268,17 +229,7 @@ def _parse_number(name: str, text: str, kind: Callable[[str], _Number], words: s
 
 
 def normalize_namespace(namespace: str) -> str:
-    """A namespace in the form that ROS wants.
-
-    Args:
-        namespace: with or without slashes at its ends; "" for none.
-
-    Returns:
-        The namespace with one slash before it, "" for none.
-
-    Raises:
-        UsageError: it cannot be one.
-    """
+    """A namespace in the form that ROS wants."""
     name = namespace.strip("/")
     if name and not re.fullmatch(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", name):
         raise UsageError(f"robot_ns:={namespace}: a namespace is letters, digits and _, as in art1")
@@ -289,7 +240,6 @@ def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Proce
     """The same program with more remappings.
 
     Args:
-        process: the program.
         pairs: (from, to) topic names; those that the program has already go first.
     """
     return replace(process, remappings=(*process.remappings, *pairs))

@@ -27,9 +27,6 @@ PLAY_ROWS = chosen(PlaySettings, ("rate", "loop"))
 def played_topics(values: Values) -> PlayedTopics | None:
     """Choose what a recording plays.
 
-    Args:
-        values: the texts of all arguments.
-
     Returns:
         The topics to play; None where images come from a camera.
 
@@ -47,8 +44,6 @@ def image_processes(
     """The programs that bring images, and the detector on them.
 
     Args:
-        values: the texts of all arguments.
-        robot: whose topic names are used.
         played: what of a recording is played, None without one.
 
     Returns:
@@ -108,16 +103,7 @@ def _bridge(values: Values) -> Process:
 
 
 def awaited_subscriptions(processes: Sequence[Process], played: PlayedTopics, robot: Robot) -> list[str]:
-    """The subscriptions that a recording waits for, so that no node misses its start.
-
-    Args:
-        processes: of the graph.
-        played: what is played.
-        robot: whose topic names are used.
-
-    Returns:
-        Each as `NODE TOPIC`.
-    """
+    """The subscriptions that a recording waits for, so that no node misses its start."""
     images = COMPRESSED if played.compressed else IMAGES
     labels = [LABELS] if played.labels else []
     takes = {

@@ -19,9 +19,6 @@ DRIVE_ROWS = tuple(replace(row, name=_PREFIX + row.name) for row in _OWN)
 def drive_settings(value: Callable[[str], Any]) -> DriveComparisonSettings:
     """The settings of a live comparison of drives.
 
-    Args:
-        value: a parameter's value by its name.
-
     Raises:
         UsageError: one of them makes no sense.
     """

@@ -27,7 +27,6 @@ def live_judge(values: Values, given: dict[str, Value]) -> Process:
     """The judge of a live comparison.
 
     Args:
-        values: the texts of all arguments.
         given: its parameters beside those of the method and of a live comparison.
 
     Raises:
@@ -41,9 +40,6 @@ def live_judge(values: Values, given: dict[str, Value]) -> Process:
 
 def parameters(values: Values) -> dict[str, Value]:
     """The parameters of validation_node that were given.
-
-    Args:
-        values: the texts of all arguments.
 
     Raises:
         UsageError: a text is no value of its setting.

@@ -81,9 +81,6 @@ class NodeInterface(NamedTuple):
     def publisher(self, topic: str) -> Endpoint:
         """The declaration of a published topic.
 
-        Args:
-            topic: as declared.
-
         Raises:
             KeyError: the node does not declare it.
         """
@@ -92,9 +89,6 @@ class NodeInterface(NamedTuple):
     def subscription(self, topic: str) -> Endpoint:
         """The declaration of a topic that the node subscribes to.
 
-        Args:
-            topic: as declared.
-
         Raises:
             KeyError: the node does not declare it.
         """
@@ -102,9 +96,6 @@ class NodeInterface(NamedTuple):
 
     def service(self, name: str) -> Service:
         """The declaration of a service.
-
-        Args:
-            name: as declared, with `~`.
 
         Raises:
             KeyError: the node does not declare it.
@@ -200,12 +191,7 @@ _BESIDE_SENSORS = (
 
 
 def sensor_endpoint(topic: str, message_type: str) -> Endpoint:
-    """A topic of a simulated sensor, under whatever name: as deep as the one of its type that is stated.
-
-    Args:
-        topic: relative name.
-        message_type: of its messages.
-    """
+    """A topic of a simulated sensor, under whatever name: as deep as the one of its type that is stated."""
     stated = (*RIDING_SENSORS, *_BESIDE_SENSORS, *_DESCRIBED_CAR)
     depth = next((each.depth for each in stated if each.type == message_type), Endpoint._field_defaults["depth"])
     return Endpoint(topic, message_type, RELIABLE, "a sensor", depth=depth)

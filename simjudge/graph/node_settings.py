@@ -41,11 +41,7 @@ def transport(images: str = "Images to subscribe to") -> Any:
 
 
 def reliability(images: str = "the images") -> Any:
-    """The declaration of the parameter `reliability`, a field of a settings class.
-
-    Args:
-        images: whose reliability it is.
-    """
+    """The declaration of the parameter `reliability`, a field of a settings class."""
     return setting("auto", f"Reliability requested of {images}; auto takes what is offered.", choices=RELIABILITIES)
 
 

@@ -50,9 +50,6 @@ class _Entry(NamedTuple):
 def find_parameter_file(given: str) -> Path:
     """The file of a path, or the sample of a name that comes with simjudge; its content is checked.
 
-    Args:
-        given: path, or the name of a graph.
-
     Raises:
         UsageError: there is no such file.
         SimjudgeError: the file is none, or names a node or a parameter that does not exist, or a value that cannot be.
@@ -67,9 +64,6 @@ def find_parameter_file(given: str) -> Path:
 def check_parameter_file(path: Path) -> None:
     """Check the names and values of a parameter file.
 
-    Args:
-        path: of a file as `ros2 param dump` writes it.
-
     Raises:
         SimjudgeError: it is not readable, or has a name or value that cannot be; the message names file and line.
     """
@@ -81,11 +75,7 @@ def check_parameter_file(path: Path) -> None:
 
 
 def sample_text(graph: Graph) -> str:
-    """A sample parameter file of a graph: what may change while it runs as it is by default, the rest commented out.
-
-    Args:
-        graph: whose nodes are named.
-    """
+    """A sample parameter file of a graph: what may change while it runs by default, the rest commented out."""
     said = {each.name for each in graph.arguments}
     lines = [
         f"# Parameters of the nodes of `simjudge run {graph.name}` and {graph.name}.launch.py.",
@@ -184,11 +174,7 @@ def _problem(entry: _Entry) -> str | None:
 
 
 def qos_override_problem(name: str) -> str | None:
-    """What is wrong with the name of a parameter that overrides a quality of service, None for nothing.
-
-    Args:
-        name: such as qos_overrides./camera/image_raw.subscription.reliability.
-    """
+    """What is wrong with the name of a parameter that overrides a quality of service, None for nothing."""
     found = re.fullmatch(r"qos_overrides\.(/[^.]+)\.(publisher|subscription)\.(\w+)", name)
     if found is None:
         return "must be qos_overrides./TOPIC.publisher.POLICY or qos_overrides./TOPIC.subscription.POLICY"

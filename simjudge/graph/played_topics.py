@@ -39,7 +39,6 @@ def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     """One camera's images, its labels and camera info, and the transforms; not the detections that were recorded.
 
     Args:
-        bag: the recording.
         absolute: topics that have the graph's names already stay as they are; else all are made relative, so that they
             go into a namespace.
 

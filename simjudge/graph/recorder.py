@@ -19,10 +19,6 @@ RECORDER_ARGUMENTS = arguments_of(_ROWS)
 def recorder(values: Values, topics: list[str]) -> Process:
     """The program that records topics to `out`.
 
-    Args:
-        values: the texts of all arguments.
-        topics: what it records.
-
     Raises:
         UsageError: a recording of that name cannot be stored so.
     """

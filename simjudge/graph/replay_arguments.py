@@ -68,7 +68,6 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
     """The parameters of replay_node that were given.
 
     Args:
-        values: the texts of all arguments.
         played: what of a recording is played, None without one.
 
     Raises:
@@ -89,9 +88,6 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
 
 def choose_replayed_topics(values: Values) -> ReplayedTopics:
     """Choose what a recording plays for a replay.
-
-    Args:
-        values: the texts of all arguments.
 
     Returns:
         The images (or camera_info) and the poses, under the names that replay_node subscribes to.

@@ -79,9 +79,6 @@ class RobotFile(Fields):
 def read_robot(given: str) -> Robot:
     """Read a robot's file, or the one of a name that comes with simjudge.
 
-    Args:
-        given: path or name; "" for no robot in particular.
-
     Raises:
         UsageError: there is no such file, nor a robot of that name.
         SimjudgeError: the file is no robot; the message names file and field.

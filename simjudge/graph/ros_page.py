@@ -27,9 +27,6 @@ def regenerate_parts(text: str) -> str:
 
     Args:
         text: Markdown, with parts between `<!-- made: NAME -->` and `<!-- end -->`.
-
-    Raises:
-        SimjudgeError: a part has no maker.
     """
 
     def made(found: re.Match[str]) -> str:

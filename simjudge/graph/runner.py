@@ -43,11 +43,7 @@ class RunningProcess:
     """A program that was started."""
 
     def __init__(self, process: Process, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it.
-
-        Raises:
-            SimjudgeError: there is no such program.
-        """
+        """Start it."""
         self.process = process
         self._asked = False
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
@@ -65,11 +61,7 @@ class RunningProcess:
         self.reader: threading.Thread | None = None
 
     def type(self, keys: bytes) -> None:
-        """Hand on what was typed, to a program that reads keys.
-
-        Args:
-            keys: as a terminal sends them.
-        """
+        """Hand on what was typed, to a program that reads keys."""
         if self.child.stdin is not None and keys and self.code is None:
             # A program that ends just now reads no more.
             with contextlib.suppress(BrokenPipeError):
@@ -102,11 +94,7 @@ class RunningProcess:
         return self.code == EXIT_STOPPED
 
     def send(self, number: int) -> None:
-        """Send a signal, unless the program has ended.
-
-        Args:
-            number: of the signal.
-        """
+        """Send a signal, unless the program has ended."""
         if self.child.poll() is None:
             self.child.send_signal(number)
 
@@ -154,12 +142,7 @@ class Runner:
     """Runs programs together until their work is done, one of them dies, or a signal comes."""
 
     def __init__(self, show: Show, tell: Callable[[str], None]) -> None:
-        """Nothing runs yet.
-
-        Args:
-            show: for what the programs write.
-            tell: for what the runner has to say.
-        """
+        """Nothing runs yet."""
         self._show, self._tell = show, tell
         self._signals = 0
         self._running: list[RunningProcess] = []
@@ -168,16 +151,9 @@ class Runner:
     def run(self, processes: Sequence[Process], namespace: str = "") -> int:
         """Run programs to their end.
 
-        Args:
-            processes: who makes data before who takes it.
-            namespace: that all of them live in, "" for none.
-
         Returns:
             0; 3 where one of them left input out; 130 where one was told to end before its work was done; 1 where
             one died.
-
-        Raises:
-            SimjudgeError: one could not be started.
         """
         before = {number: signal.signal(number, self._count) for number in stop_signals()}
         try:

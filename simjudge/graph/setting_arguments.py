@@ -27,7 +27,6 @@ def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ..
     """The launch arguments of settings, some with a default of the graph's own.
 
     Args:
-        rows: the settings.
         **defaults: the texts that stand for "not given", by name, where they are not those of the settings.
     """
     made = (argument(row) for row in rows)
@@ -36,10 +35,6 @@ def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ..
 
 def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:
     """ROS parameters from launch arguments; what is not given is left out.
-
-    Args:
-        rows: the settings, parameters of the same names.
-        values: the texts of all arguments.
 
     Raises:
         UsageError: a text is no value of its setting.

@@ -63,13 +63,6 @@ ARGUMENTS = (
 def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
     """The programs of a simulated drive: world, detector, driver, judge, recorder and viewers.
 
-    Args:
-        values: the texts of all arguments.
-        viewers: programs that show the run.
-
-    Returns:
-        The programs in the order in which they end.
-
     Raises:
         UsageError: arguments that do not go together.
         SimjudgeError: the scene cannot be read, or cannot be driven.

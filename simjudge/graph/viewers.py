@@ -55,12 +55,7 @@ WATCH = (
 
 
 def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Argument, ...]:
-    """The arguments about RViz.
-
-    Args:
-        default: of `rviz`: "auto", "true" or "false".
-        layout: that RViz opens.
-    """
+    """The arguments about RViz."""
     return (
         Argument("rviz", default, "Show it in RViz; auto: where there is one, and a screen.", ("auto", *YES_NO)),
         Argument("rviz_frame", layout.frame, f"RViz's fixed frame: {layout.whose}."),
@@ -69,10 +64,6 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
 
 def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
     """The programs that show a run: RViz, rerun.
-
-    Args:
-        values: the texts of all arguments.
-        layout: that RViz opens.
 
     Raises:
         UsageError: a text is no yes or no.
@@ -93,12 +84,6 @@ def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tupl
 
 def missing_viewers(values: Values) -> tuple[str, ...]:
     """Say what was asked for and is not there; a run goes on without it.
-
-    Args:
-        values: the texts of all arguments.
-
-    Returns:
-        Warnings, a line each.
 
     Raises:
         UsageError: a text is no yes or no.

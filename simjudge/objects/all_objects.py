@@ -22,9 +22,6 @@ ALL_OBJECTS = "all objects"
 def with_all_objects(rows: Sequence[SeriesComparison]) -> list[SeriesComparison]:
     """Add a row over all objects for each metric of several objects.
 
-    Args:
-        rows: a row each metric and subject.
-
     Returns:
         The rows; `is_single` where there is a row over all objects.
     """
@@ -41,12 +38,6 @@ def pool_objects(rows: Sequence[SeriesComparison]) -> SeriesComparison:
     """Average a metric over all objects: in each frame, over the objects that both sensors have a value of.
 
     Metrics with a single value for each object, such as its first sight, are averaged over the objects.
-
-    Args:
-        rows: a row each object, of one metric.
-
-    Returns:
-        The row of ALL_OBJECTS.
     """
     first = rows[0]
     once = all(len(row.time) <= 1 for row in rows)

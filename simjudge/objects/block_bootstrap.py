@@ -129,7 +129,6 @@ def holm(p: FloatArray) -> FloatArray:
 
     Returns:
         float64 (N,), the adjusted values, at most 1.
-
     Source: Holm 1979, A simple sequentially rejective multiple test procedure.
     """
     out = np.full(len(p), np.nan)

@@ -55,7 +55,6 @@ class PlacedBoxes(ShortRepr):
 
         Args:
             frame: int64 (N,), ascending.
-            frame_count: how many frames there are.
             box: float64 (N, 4), x0, y0, x1, y1 in pixels.
             kind: int64 (N,), class.
         """
@@ -71,11 +70,6 @@ class PlacedBoxes(ShortRepr):
         self, first: IntArray, second: IntArray, reach: float = _REACH, growth: float = _SIZE
     ) -> tuple[IntArray, IntArray]:
         """Match boxes that are at about the same place with about the same size, each with one at most.
-
-        Args:
-            first, second: rows.
-            reach: diagonals by which the centres may differ.
-            growth: difference of the logarithms of their sizes.
 
         Returns:
             int64 (K,) and (K,), places in `first` and `second`.
@@ -116,7 +110,6 @@ def follow_boxes(boxes: PlacedBoxes, order: IntArray, time: FloatArray) -> IntAr
     that jumps is another one in the same place.
 
     Args:
-        boxes: of all frames.
         order: int64 (K,), the frames of the sequence as they follow each other.
         time: float64 (K,), when they are, in steps of the sequence.
 
@@ -198,12 +191,7 @@ def _without_jumps(track: IntArray, missed: FloatArray, order: IntArray, start: 
 
 
 def can_follow(boxes: PlacedBoxes, order: IntArray, time: FloatArray, seed: int = 0) -> bool:
-    """Whether things can be followed: whether neighbouring frames match far better than frames taken at random.
-
-    Args:
-        boxes, order, time: as in `follow_boxes`.
-        seed: of the frames taken at random.
-    """
+    """Whether things can be followed: whether neighbouring frames match far better than frames taken at random."""
     filled = np.diff(boxes.start)[order] > 0
     order, time = order[filled], time[filled]
     near = np.flatnonzero(np.diff(time) <= 2.5)
@@ -224,12 +212,7 @@ def can_follow(boxes: PlacedBoxes, order: IntArray, time: FloatArray, seed: int 
 
 
 def is_still(boxes: PlacedBoxes, order: IntArray, seed: int = 0) -> bool:
-    """Whether all frames show things that stay where they are in the image, as a camera does that stands.
-
-    Args:
-        boxes, order: as in `follow_boxes`.
-        seed: of the frames that are held against each other.
-    """
+    """Whether all frames show things that stay where they are in the image, as a camera does that stands."""
     order = order[np.diff(boxes.start)[order] > 0]
     if len(order) < 5:
         return False

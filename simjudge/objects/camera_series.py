@@ -39,12 +39,8 @@ def camera_series(
 
     Args:
         real: the pictures of the real camera, with labels or predictions, or with pictures for a detector.
-        virtual: those of the virtual camera.
-        settings: how objects are found, followed and paired.
         trajectories: poses of each camera, for the flicker of boxes while both cameras stand at times.
-        losses: counts what is left out.
         log: receives what a person should know, such as the objects that one set alone shows.
-        progress: opens tasks that take long.
 
     Returns:
         Series of the real and of the virtual set, the same metrics and subjects in the same order. For each object what
@@ -117,9 +113,7 @@ def count_series(seen: Sightings, time: FloatArray, classes: list[str]) -> list[
     """Count the objects of each frame.
 
     Args:
-        seen: what a set shows.
         time: float64 (F,), seconds, of all frames of the set.
-        classes: names of the classes.
 
     Returns:
         "objects" and, of several classes, "objects (CLASS)", of the whole picture.

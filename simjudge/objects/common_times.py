@@ -61,9 +61,6 @@ def median_period(time: FloatArray) -> float:
 
     Args:
         time: float64 (N,), seconds, ascending.
-
-    Returns:
-        Seconds; 0 for fewer than two frames.
     """
     return float(np.median(np.diff(time))) if len(time) > 1 else 0.0
 
@@ -74,7 +71,6 @@ def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str
     Args:
         real: float64 (R,), seconds, ascending.
         virtual: float64 (V,), seconds, ascending.
-        names: of both recordings or sets.
 
     Raises:
         SimjudgeError: no frame of one lies near a frame of the other; the line has both spans and the remedy.

@@ -35,11 +35,6 @@ def score_frames(frames: FrameSet, found: Sightings, labels: Sightings) -> Frame
 
     A detection lies in a label where the label's region (its mask, else its box) holds the detection's centroid. Two
     detections may lie in one label, as of an object that is seen in two pieces.
-
-    Args:
-        frames: the set.
-        found: the detections.
-        labels: the labels.
     """
     scores = np.full((4, len(frames)), np.nan)
     start = [row_offsets(each.frame, len(frames)) for each in (found, labels)]

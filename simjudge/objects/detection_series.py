@@ -23,8 +23,6 @@ def detection_series(
     """Hold detections and their tracks against the labels of each set.
 
     Args:
-        sets: the real and the virtual set, labelled, ordered by time.
-        objects: the detections, followed.
         classes: what the detector knows; labels of other classes do not count.
 
     Returns:

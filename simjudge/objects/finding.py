@@ -42,14 +42,7 @@ class Finder:
 
     @classmethod
     def of(cls, settings: CameraObjectSettings) -> Finder:
-        """Load the detector that settings name.
-
-        Args:
-            settings: what a person chose.
-
-        Raises:
-            SimjudgeError: the detector cannot be loaded.
-        """
+        """Load the detector that settings name."""
         if settings.model is None or settings.follow == FOLLOW_LABELS:
             return cls(settings)
         detector = load_detector(settings.model, trust=settings.trust)
@@ -59,9 +52,7 @@ class Finder:
         """Run the detector, where there is one.
 
         Args:
-            frames: a set.
             log: receives what a person should know about the match of classes.
-            progress: opens a progress bar.
 
         Returns:
             The set with what the detector finds; the set as it is without one, or where this detector has run on it.
@@ -73,9 +64,6 @@ class Finder:
 
     def choose(self, sets: Sequence[FrameSet]) -> str:
         """Choose what is followed.
-
-        Args:
-            sets: the real and the virtual set.
 
         Returns:
             FOLLOW_LABELS or FOLLOW_PREDICTIONS, whatever the sets hold where a person chose; "" where nothing was
@@ -91,8 +79,6 @@ class Finder:
         """Take what is followed through a set.
 
         Args:
-            frames: the set, ordered by time.
-            followed: FOLLOW_LABELS or FOLLOW_PREDICTIONS.
             virtual: it is the virtual set, with its own table of lines.
 
         Raises:
@@ -119,9 +105,6 @@ class Finder:
 
     def classes(self, seen: Sequence[Sightings]) -> set[str]:
         """The classes that can be found.
-
-        Args:
-            seen: what both sets show.
 
         Returns:
             Names as in `Sightings`: of the detector, or of all sightings where it is not known.

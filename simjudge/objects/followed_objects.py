@@ -45,9 +45,6 @@ def follow_objects(
     """Follow objects through both sets, and find which are the same.
 
     Args:
-        sets: the real and the virtual set, ordered by time.
-        sightings: what each shows.
-        settings: how objects are followed and paired.
         log: receives how objects were paired, and what one set alone shows.
 
     Raises:

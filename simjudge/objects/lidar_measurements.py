@@ -94,17 +94,7 @@ def measure_scans(
     """Measure every scan of a lidar.
 
     Args:
-        side: the lidar, and the truth.
-        detector: how ground, clusters and cuboids are found.
-        settings: how a cuboid is assigned to its truth.
         losses: takes scans that are empty or without ground, and those that cannot be read, which have no value.
-        progress: shows how far it is.
-
-    Returns:
-        The measurements, in order of time.
-
-    Raises:
-        SimjudgeError: no cloud can be read.
     """
     clouds, truth = side.clouds, side.truth
     known_clouds = frozenset(truth.clouds.tolist())
@@ -152,7 +142,6 @@ def travel_directions(clouds: CloudSet, scans: ScanPoses | None) -> FloatArray:
     """Where the lidar goes at each scan.
 
     Args:
-        clouds: the set.
         scans: its poses; None where not known.
 
     Returns:

@@ -77,14 +77,6 @@ def lidar_series(
 ) -> tuple[list[Series], list[Series]]:
     """Measure the same objects, and whole scans, of a real and a virtual lidar over time.
 
-    Args:
-        real: scans of the real lidar.
-        virtual: scans of the virtual one.
-        settings: what the truth is, and how objects are found.
-        losses: counts what is left out.
-        log: receives what a person should know.
-        progress: shows how far measuring is.
-
     Returns:
         Series of the real and of the virtual lidar, the same metrics and subjects in the same order.
 
@@ -109,17 +101,7 @@ def lidar_objects(
     """Measure what `lidar_series` does, with tables over range and occupancy maps.
 
     Args:
-        real: scans of the real lidar.
-        virtual: scans of the virtual one.
         settings: what the truth is, and how objects and maps are made.
-        losses: counts what is left out.
-        log: receives what a person should know.
-        progress: shows how far measuring is.
-        maps: make occupancy maps where poses are known.
-        real_again: scans of another drive of the real lidar.
-
-    Returns:
-        Series, tables and maps.
 
     Raises:
         SimjudgeError: a set has no cloud, or lacks what the settings ask for.

@@ -64,9 +64,7 @@ def match_labels(
     """Find the labelled objects that both sets have.
 
     Args:
-        sets: real and virtual, with labels.
         poses: of each; None where not known.
-        settings: how objects are known to be the same.
 
     Returns:
         The cuboids of both, with the same names. A name has the instance number of the real label where all real labels
@@ -105,8 +103,6 @@ def standing_labels(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSet
     """Place the labels of a set in the fixed frame.
 
     Args:
-        clouds: with labels, as a scene gave them.
-        scans: its poses.
         settings: how labels of several scans are known to be of one object.
 
     Returns:
@@ -135,11 +131,7 @@ def cuboids_in_scans(standing: StandingCuboids, scans: ScanPoses, reach: float) 
 
     Args:
         standing: in the fixed frame.
-        scans: of a set.
         reach: metres from the lidar, beyond which there are none.
-
-    Returns:
-        The cuboids, all of which are subjects.
     """
     subject = np.tile(np.arange(len(standing)), len(scans))
     cloud = np.repeat(scans.index, len(standing))

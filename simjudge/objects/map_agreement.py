@@ -82,18 +82,7 @@ class MapAgreement:
 
 
 def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
-    """Compare two maps cell by cell.
-
-    Args:
-        real: the map to be predicted.
-        virtual: the map that predicts.
-
-    Returns:
-        The numbers.
-
-    Raises:
-        SimjudgeError: the maps have different grids.
-    """
+    """Compare two maps cell by cell."""
     _check_grids(real, virtual)
     known_real, known_virtual = real.known, virtual.known
     occupied_real, occupied_virtual = real.occupied, virtual.occupied
@@ -109,14 +98,8 @@ def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
 def agreement_picture(real: OccupancyMap, virtual: OccupancyMap) -> npt.NDArray[np.uint8]:
     """Draw both maps into one picture, a pixel a cell, y upwards.
 
-    Args:
-        real, virtual: maps of one grid.
-
     Returns:
         uint8 (rows, columns, 3): red, green, blue; see the module's colours.
-
-    Raises:
-        SimjudgeError: the maps have different grids.
     """
     _check_grids(real, virtual)
     # By state of the real map (unknown, free, occupied), then by that of the virtual one.

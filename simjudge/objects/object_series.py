@@ -56,13 +56,9 @@ def object_views(
     """Lay out the sightings of each track over the frames in which objects were looked for.
 
     Args:
-        tracks: the tracks of a set.
         stamp: int64 (F,), of all frames of the set, nanoseconds.
         standing: bool (F,), whether the camera has the pose of the frame before; None where not known.
         regions: give the pixels of regions.
-
-    Returns:
-        A view for each track.
     """
     seen = tracks.sightings
     frames = np.flatnonzero(seen.looked_at)
@@ -78,8 +74,6 @@ def object_series(view: ObjectView, subject: str, start: float) -> list[Series]:
     """Measure one object over time.
 
     Args:
-        view: the object in each frame.
-        subject: its name.
         start: seconds from which first and last sight count.
 
     Returns:
@@ -135,9 +129,6 @@ def seen_runs(seen: BoolArray) -> list[IntArray]:
 
     Args:
         seen: bool (F,).
-
-    Returns:
-        The frames of each run.
     """
     shown = np.flatnonzero(seen)
     return np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1) if len(shown) else []

@@ -51,13 +51,6 @@ class MapExtent:
         Args:
             positions: (N, 2 or more), metres, fixed frame; N is 1 or more.
             reach: metres to each side.
-            cells_per_metre: of the grid.
-
-        Returns:
-            The extent.
-
-        Raises:
-            SimjudgeError: these are too many cells.
         """
         lower = (positions[:, :2].min(0) - reach) * cells_per_metre
         upper = (positions[:, :2].max(0) + reach) * cells_per_metre
@@ -106,12 +99,7 @@ class OccupancyMap:
     """
 
     def __init__(self, extent: MapExtent, settings: OccupancySettings) -> None:
-        """Begin with a map that knows nothing.
-
-        Args:
-            extent: its grid.
-            settings: of the map.
-        """
+        """Begin with a map that knows nothing."""
         self.extent, self.settings, self.scans = extent, settings, 0
         self.log_odds: npt.NDArray[np.float32] = np.zeros((extent.rows, extent.columns), np.float32)
         self._last: npt.NDArray[np.int32] = np.zeros((extent.rows, extent.columns), np.int32)
@@ -123,7 +111,6 @@ class OccupancyMap:
         """Enter a scan.
 
         Args:
-            beams: of the scan.
             ground: (4,), its unit normal, upwards, and offset: height above ground = normal . point + offset, metres.
         """
         self.scans += 1
@@ -150,11 +137,7 @@ class OccupancyMap:
 
 
 def log_odds(probability: float) -> float:
-    """ln(p / (1 - p)).
-
-    Args:
-        probability: between 0 and 1, both excluded.
-    """
+    """ln(p / (1 - p))."""
     return math.log(probability / (1 - probability))
 
 
@@ -163,7 +146,6 @@ def common_extent(positions: Sequence[FloatArray], settings: OccupancySettings) 
 
     Args:
         positions: of each sensor (N, 3), metres, fixed frame.
-        settings: of the maps.
 
     Raises:
         SimjudgeError: the map would have too many cells.

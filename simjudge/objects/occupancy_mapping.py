@@ -56,13 +56,7 @@ def occupancy_maps(
     """Make the maps of two sets in one fixed frame, and compare them.
 
     Args:
-        real: with poses.
         virtual: with poses in the same fixed frame.
-        settings: of the maps.
-        progress: told what is done, a line a set.
-
-    Returns:
-        Maps and agreement.
 
     Raises:
         SimjudgeError: a set has no poses or no ground, or the sets were nowhere near each other.
@@ -87,14 +81,7 @@ def occupancy_map(
     """Enter the scans of a set into a map.
 
     Args:
-        clouds: the set.
-        scans: those to enter.
-        extent: the map's grid.
-        settings: of the map.
         losses: takes scans that are empty, without ground, or cannot be read.
-
-    Returns:
-        The map.
 
     Raises:
         SimjudgeError: no scan has ground, so that nothing tells obstacles from it.

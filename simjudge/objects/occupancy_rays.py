@@ -16,7 +16,6 @@ def enter_beams(log_odds, last, number, origins, ends, returned, places, limits,
     Args:
         log_odds: float32 (R, C), changed in place.
         last: int32 (R, C), the number of the last scan that told something of each cell; changed in place.
-        number: of this scan; larger than those before.
         origins: float64 (N, 3), where each beam begins, metres, fixed frame.
         ends: float64 (N, 3), where each beam ends, likewise.
         returned: bool (N,), whether something is there.

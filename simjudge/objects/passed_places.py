@@ -72,7 +72,6 @@ def join_passes(
     look alike and stand evenly, every few look like any others.
 
     Args:
-        boxes: of all frames.
         sequences: int64 (K,) each, frames as they follow each other.
         track: int64 (N,), the track of each row, -1 for none.
 

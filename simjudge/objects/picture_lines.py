@@ -35,9 +35,6 @@ class PictureLines(ShortRepr):
     def above(self, sightings: Sightings) -> BoolArray:
         """Tell which sightings have their centroid above the line of their frame.
 
-        Args:
-            sightings: of the same set.
-
         Returns:
             bool (N,).
         """
@@ -52,7 +49,6 @@ def read_lines(path: Path, frames: FrameSet) -> PictureLines:
         path: a text file. A frame is given by its name, or by its number from 0 in order of time; its row is where the
             line meets the left edge, pixels. Frames between two of the table have a line between theirs; those before
             the first and after the last have that one's.
-        frames: the set, ordered by time.
 
     Raises:
         SimjudgeError: the file cannot be read, a row is no row, a frame is not in the set, or stands there twice.

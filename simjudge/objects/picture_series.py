@@ -22,10 +22,6 @@ from simjudge.objects.timed_frames import stamps_to_seconds
 def binary_hu_series(frames: FrameSet, seen: Sightings) -> list[Series]:
     """Measure the shape of all that is followed, as one binary picture.
 
-    Args:
-        frames: the set.
-        seen: what is followed; masks where there are some, else boxes.
-
     Returns:
         "hu 1 (binary)" to "hu 7 (binary)" of the whole picture, over the frames that were looked at; NaN where nothing
         is seen.
@@ -47,9 +43,7 @@ def picture_series(
     """Measure all pictures of a set.
 
     Args:
-        frames: the set.
         losses: counts the pictures that cannot be read; their values are NaN.
-        progress: opens a task.
         poles: matches the pictures with a reference pole; None for no such metric.
         pole_class: class of the labelled poles; "" where they are not labelled.
 

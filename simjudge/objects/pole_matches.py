@@ -94,9 +94,6 @@ def key_points(pixels: RgbImage) -> KeyPoints:
 def pole_reference(path: Path) -> Descriptors:
     """Describe a reference pole that a picture shows.
 
-    Args:
-        path: of the picture.
-
     Raises:
         UsageError: it shows fewer than two key points.
         ImageError: it is no whole picture.
@@ -106,10 +103,6 @@ def pole_reference(path: Path) -> Descriptors:
 
 def labelled_reference(frames: FrameSet, class_name: str) -> Descriptors:
     """Describe the largest labelled pole of a set.
-
-    Args:
-        frames: a labelled set with pictures.
-        class_name: of the poles.
 
     Raises:
         UsageError: there is no pole of this class, or it shows fewer than two key points.
@@ -137,7 +130,6 @@ def on_boxes(found: KeyPoints, box: FloatArray) -> int:
     """Count the key points that lie on labelled things.
 
     Args:
-        found: the key points.
         box: float64 (K, 4), x0, y0, x1, y1 of the things in pixels.
 
     Returns:

@@ -48,11 +48,7 @@ def range_tables(real: LidarMeasurements, virtual: LidarMeasurements, edges: tup
     """Take the mean of each metric of objects in bins of range.
 
     Args:
-        real, virtual: of the same objects.
         edges: metres, ascending.
-
-    Returns:
-        A table for each metric that has a value.
     """
     out = []
     bounds = np.array(edges, np.float64)

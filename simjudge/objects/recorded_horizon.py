@@ -20,11 +20,7 @@ _RECORDINGS = (".mcap", ".db3")
 
 
 def is_recording(path: Path) -> bool:
-    """Tell whether a path is one of a recording rather than of a table.
-
-    Args:
-        path: a file or folder.
-    """
+    """Tell whether a path is one of a recording rather than of a table."""
     return path.suffix.lower() in _RECORDINGS or path.is_dir()
 
 
@@ -34,10 +30,6 @@ def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
     Args:
         path: of a recording with /tf and one camera's camera_info. The root of the tree of transforms has its z axis
             up; camera_info names the camera's optical frame.
-        frames: its pictures, ordered by time.
-
-    Returns:
-        The lines; lens distortion does not count.
 
     Raises:
         SimjudgeError: the recording has no such topics or frame, or its transforms do not cover the frames.

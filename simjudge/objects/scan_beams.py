@@ -35,18 +35,8 @@ def scan_beams(
 ) -> tuple[BeamSet, FloatArray | None]:
     """Read a scan and put its beams into the fixed frame.
 
-    Args:
-        clouds: the set.
-        scans: of the set.
-        row: of the scan in `scans`.
-        settings: of the map.
-        losses: takes scans that could not be deskewed.
-
     Returns:
         The beams, and their ground: unit normal, upwards, and offset in the fixed frame; None where there is none.
-
-    Raises:
-        SimjudgeError: the cloud cannot be read.
     """
     index = int(scans.index[row])
     cloud, pose = clouds[index], scans.poses[row]
@@ -100,8 +90,6 @@ def free_beams(cloud: Cloud, points: LidarPoints, reach: float) -> FloatArray:
     """Beams without a return of an organized cloud: their rows and columns say where they went.
 
     Args:
-        cloud: as it was recorded.
-        points: of the cloud.
         reach: metres.
 
     Returns:

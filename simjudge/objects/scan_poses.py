@@ -53,9 +53,6 @@ class ScanPoses(ShortRepr):
     def keyframes(self, row: int) -> Keyframes:
         """The lidar around one scan: the poses of the scans before and after; at the ends it goes on as it went.
 
-        Args:
-            row: of the scan.
-
         Returns:
             Poses, seconds from the scan's stamp.
         """
@@ -80,9 +77,6 @@ def _gone_on(before: Pose, here: Pose) -> Pose:
 def scan_times(clouds: CloudSet) -> FloatArray:
     """When the scans of a set were taken.
 
-    Args:
-        clouds: the set.
-
     Returns:
         float64 (C,), seconds: stamps, or TURN apart where one is missing.
     """
@@ -95,16 +89,7 @@ def scan_poses(clouds: CloudSet, max_speed: float, losses: Losses, kind: str = J
     """Find the lidar's poses; a scan that cannot be reached from the one kept before is left out and counted.
 
     Args:
-        clouds: with poses.
         max_speed: m/s; 0.1 m more is allowed for an estimate's jitter.
-        losses: takes the scans that are left out.
-        kind: what they are called there.
-
-    Returns:
-        The scans in order of time.
-
-    Raises:
-        SimjudgeError: the set has no poses.
     """
     if not clouds.poses:
         raise SimjudgeError(
@@ -132,7 +117,6 @@ def times_from_stamp(points: LidarPoints, stamp: float) -> FloatArray | None:
     """When each point of a scan was measured.
 
     Args:
-        points: of the scan.
         stamp: of the scan, seconds since 1970.
 
     Returns:

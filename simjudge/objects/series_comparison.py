@@ -45,13 +45,9 @@ def compare_series(
     """Compare all series of a real and of a virtual sensor.
 
     Args:
-        real: the series of the real sensor.
         virtual: those of the virtual one; the same metric and subject are compared.
         real_again: those of a second real recording, for the floor; empty: the floor is the real recording's halves.
         shift_limit: the greatest shift in time that is looked for, seconds.
-
-    Returns:
-        The rows, and what one side alone has.
 
     Raises:
         SimjudgeError: one sensor has two series of one metric and subject, or two units of one metric.

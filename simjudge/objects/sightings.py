@@ -66,7 +66,6 @@ class Sightings(ShortRepr):
         """Paint the region of a sighting: its mask, or else its box with edges rounded to pixels.
 
         Args:
-            row: the sighting.
             width, height: of the picture, pixels.
 
         Returns:
@@ -83,9 +82,6 @@ class Sightings(ShortRepr):
 def label_sightings(frames: FrameSet) -> Sightings:
     """Take the labels of a set as sightings.
 
-    Args:
-        frames: the set.
-
     Returns:
         The sightings; labels that lie outside of their picture are none.
     """
@@ -93,12 +89,7 @@ def label_sightings(frames: FrameSet) -> Sightings:
 
 
 def predicted_sightings(frames: FrameSet, min_score: float = 0.0) -> Sightings:
-    """Take the predictions of a set as sightings.
-
-    Args:
-        frames: the set.
-        min_score: predictions with a lower score are left out.
-    """
+    """Take the predictions of a set as sightings."""
     given = Predictions.empty() if frames.predictions is None else frames.predictions
     kept = given.take(np.flatnonzero(given.score >= min_score))
     return _sightings(frames, kept, np.full(len(kept), NO_INSTANCE), frames.predicted)

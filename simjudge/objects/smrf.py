@@ -74,11 +74,7 @@ def ground_surface(points: FloatArray, cell: float, slope: float, window: float)
     Args:
         points: (N, 3), metres, z upwards; N is 1 or more.
         cell: metres.
-        slope: of the ground, at most, rise over run.
         window: radius of the largest object, metres.
-
-    Returns:
-        The ground.
 
     Raises:
         SimjudgeError: the survey has too many cells.
@@ -105,7 +101,6 @@ def ground_points(points: FloatArray, surface: GroundSurface, height: float) -> 
 
     Args:
         points: (N, 3), metres.
-        surface: the ground.
         height: metres above or below level ground from which a point is none; more where it slopes.
 
     Returns:
@@ -137,9 +132,6 @@ def object_cells(surface: FloatArray, cell: float, slope: float, window: float) 
 
 def disk(radius: int) -> npt.NDArray[np.uint8]:
     """Cells within a radius of the middle.
-
-    Args:
-        radius: cells.
 
     Returns:
         uint8 (2 radius + 1, 2 radius + 1).

@@ -21,7 +21,6 @@ def standing_frames(stamp: IntArray, trajectory: Trajectory) -> BoolArray:
 
     Args:
         stamp: int64 (F,), of the frames, nanoseconds, ascending.
-        trajectory: poses of the camera, or of what carries it.
 
     Returns:
         bool (F,); False for the first frame, and where one of the two frames lies outside of the recorded poses or in
@@ -50,7 +49,6 @@ def standing_in_both(
     """Find the frames at which two cameras stand.
 
     Args:
-        sets: the real and the virtual set, ordered by time.
         trajectories: poses of each camera; None where they are not known. A single one counts for both cameras, as
             where the virtual camera is moved along the poses of the real one.
 

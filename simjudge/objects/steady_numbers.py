@@ -56,7 +56,6 @@ def numbered_things(frames: FrameSet, time: FloatArray, run: IntArray) -> Number
     is a thing for as long as they are.
 
     Args:
-        frames: the set.
         time: float64 (F,), when each frame is, in steps of its sequence.
         run: int64 (F,), the sequence of each frame, -1 for none.
     """

@@ -26,16 +26,8 @@ _OUTLYING = 2.0
 def survey_cuboids(clouds: CloudSet, scans: ScanPoses, settings: LidarObjectSettings) -> StandingCuboids:
     """Survey what stands around a lidar.
 
-    Args:
-        clouds: the scans.
-        scans: their poses.
-        settings: of the survey; points beyond `map_range` are left out.
-
     Returns:
         The cuboids, in the fixed frame, from the ground up; those longer than twice `survey_window` are left out.
-
-    Raises:
-        SimjudgeError: the scans have no points.
     """
     points = merged_points(clouds, scans, settings.map_range)
     if not len(points):
@@ -65,8 +57,6 @@ def merged_points(clouds: CloudSet, scans: ScanPoses, reach: float) -> FloatArra
     """Merge scans in the fixed frame, one point a voxel.
 
     Args:
-        clouds: the scans.
-        scans: their poses; those that cannot be read are left out.
         reach: metres from the lidar, beyond which points are left out.
 
     Returns:
@@ -103,7 +93,6 @@ def outliers(points: FloatArray) -> BoolArray:
 
     Returns:
         bool (N,): the mean distance to the 8 nearest lies over 2 standard deviations above the mean of all.
-
     Source: Rusu et al., "Towards 3D point cloud based object maps", Robotics and Autonomous Systems 56, 2008.
     """
     if len(points) <= _NEIGHBOURS:
@@ -120,7 +109,6 @@ def smallest_cuboid(points: FloatArray) -> tuple[Pose, FloatArray]:
 
     Returns:
         Its pose, x along the longer side, and its size (3,), metres.
-
     Source: Freeman and Shapira, "Determining the minimum-area encasing rectangle for an arbitrary closed curve",
     Communications of the ACM 18(7), 1975.
     """

@@ -50,7 +50,6 @@ def time_shift(
 
     Args:
         real: time, float64 (R,), seconds, ascending; and value, float64 (R,), NaN where there is none.
-        virtual: the same of the virtual series.
         limit: the greatest shift that is looked for, seconds.
 
     Returns:
@@ -83,7 +82,6 @@ def correlations(a: FloatArray, b: FloatArray, lags: int) -> FloatArray:
     Args:
         a: float64 (N,), NaN where there is no value.
         b: float64 (N,), at the same times.
-        lags: the greatest shift, samples.
 
     Returns:
         float64 (2 lags + 1,): Pearson's correlation of a[i] with b[i + k], for k from -lags to lags; NaN where fewer

@@ -20,13 +20,9 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
     """Order the frames of a set by time, each stamp once.
 
     Args:
-        frames: the set.
         losses: counts the frames without a stamp in a set that has stamps, and frames with the stamp of another one.
         frame_rate: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
             None refuses such a set.
-
-    Returns:
-        The set; its stamps ascend strictly.
 
     Raises:
         SimjudgeError: no frame has a stamp, and `frame_rate` is not given.
@@ -55,12 +51,8 @@ def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
     """Give the clouds of a set stamps where it has none.
 
     Args:
-        clouds: the set.
         frame_rate: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
             refuses such a set.
-
-    Returns:
-        The set; each cloud has a stamp.
 
     Raises:
         SimjudgeError: some clouds have no stamp, or none has one and `frame_rate` is not given.
@@ -99,9 +91,6 @@ def stamps_to_seconds(stamp: IntArray) -> FloatArray:
 
 def common_start(sets: Iterable[FrameSet]) -> float:
     """Tell when all sets have begun.
-
-    Args:
-        sets: ordered by time.
 
     Returns:
         The latest of their first stamps, seconds.

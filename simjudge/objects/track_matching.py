@@ -19,14 +19,7 @@ Pairs = list[tuple[int, int]]
 
 
 def pair_instances(real: Tracks, virtual: Tracks) -> Pairs:
-    """Pair tracks of one instance number.
-
-    Args:
-        real, virtual: tracks by instance number.
-
-    Returns:
-        The pairs, in the order of the real tracks.
-    """
+    """Pair tracks of one instance number."""
     place = {name: i for i, name in enumerate(virtual.name)}
     return [(i, place[name]) for i, name in enumerate(real.name) if name in place]
 
@@ -42,8 +35,6 @@ def pair_tracks(
     of overlap, so that thin objects and cameras aligned differently are paired, too.
 
     Args:
-        real, virtual: the tracks.
-        real_frames, virtual_frames: their sets, ordered by time.
         distance: at which two centroids are no longer alike, diagonals of the picture.
 
     Returns:
@@ -60,9 +51,6 @@ def track_similarity(
     real: Tracks, virtual: Tracks, real_frames: FrameSet, virtual_frames: FrameSet, distance: float
 ) -> FloatArray:
     """How alike each real and each virtual track are: see `pair_tracks`.
-
-    Args:
-        real, virtual, real_frames, virtual_frames, distance: as for `pair_tracks`.
 
     Returns:
         float64 (T, U), in [0, 1]; 0 for tracks of different classes.

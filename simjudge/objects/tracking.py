@@ -49,9 +49,6 @@ class Tracks(ShortRepr):
 def instance_tracks(sightings: Sightings) -> Tracks:
     """Tell sightings apart by the instance numbers of their labels.
 
-    Args:
-        sightings: of labels.
-
     Returns:
         A track for each number, ascending. Sightings without a number, and the second of one number in a frame, have
         no track.
@@ -73,11 +70,9 @@ def follow(sightings: Sightings, stamp: IntArray, *, gap: float, reach: float, l
     the centroids in diagonals of the boxes, and 1 less the IoU of the boxes.
 
     Args:
-        sightings: what was seen.
         stamp: int64 (F,), stamps of the frames, nanoseconds, ascending.
         gap: seconds that a track outlives without a sighting.
         reach: distance of the centroids, in diagonals of the boxes, beyond which a pair is no pair.
-        least_frames: tracks seen in fewer frames are taken away.
 
     Returns:
         The tracks in the order of their first sight, from left to right where several begin in one frame; those of each

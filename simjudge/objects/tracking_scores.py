@@ -46,13 +46,6 @@ def score_tracks(labels: Tracks, found: Tracks) -> TrackingScores:
     In each frame an object keeps its track while their boxes have an IoU of at least 0.5; the other objects and tracks
     of one class are assigned so that most are paired, and of such pairs those with the largest IoU.
 
-    Args:
-        labels: labelled objects by instance.
-        found: tracks of detections.
-
-    Returns:
-        Counts by frame, and the measures over all frames.
-
     Source:
         K. Bernardin and R. Stiefelhagen, Evaluating multiple object tracking performance: the CLEAR MOT metrics, 2008;
         E. Ristani et al., Performance measures and a data set for multi-target, multi-camera tracking, 2016 (IDF1).

@@ -69,12 +69,6 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou", cuboid_iou: 
 
     Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
 
-    Args:
-        frames: a set with labels and predictions.
-        min_score: predictions with a lower score do not take part.
-        metric: a name in `metrics`.
-        cuboid_iou: IoU where objects and predictions have cuboids, "3d" or "bev".
-
     Raises:
         UsageError: there is no such metric.
         CrowdedFrameError: too many boxes of a frame lie above each other.
@@ -96,10 +90,6 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
 
     The pair with the largest IoU first (of equal ones: the earlier prediction, then the earlier object), pairs below
     1e-9 not at all. A pair of unlike class uses both up and leaves the object with performance 0.
-
-    Args:
-        frames: a set with labels and predictions.
-        min_score: predictions with a lower score do not take part.
 
     Raises:
         CrowdedFrameError: too many boxes of a frame lie above each other.
@@ -133,11 +123,6 @@ def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3
 
     Predictions are assigned to objects of any class, one to one, so that the summed IoU is largest. Assigning them
     again class by class gives the same pairs. What belongs to no object keeps its class.
-
-    Args:
-        frames: a set with labels and predictions.
-        min_score: predictions with a lower score do not take part.
-        cuboid_iou: see `assign`.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects
@@ -153,10 +138,6 @@ def with_object_classes(frames: FrameSet, min_score: float, cuboid_iou: str = "3
 
 def participants(frames: FrameSet, min_score: float) -> tuple[BoolArray, IntArray, Predictions]:
     """Find what takes part: what is in frames that are both labelled and predicted.
-
-    Args:
-        frames: the set.
-        min_score: predictions with a lower score do not take part.
 
     Returns:
         Which objects take part, bool (N,); the rows of the predictions that do, int64 (K,); all predictions.

@@ -24,7 +24,6 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
     All predictions count, down to the lowest score: a set written with a high `min_score` gets a lower value.
 
     Args:
-        frames: a set with labels and predictions.
         max_detections: per frame and class, the best so many count (COCO: 100).
 
     Returns:
@@ -38,9 +37,6 @@ def ranked_precision(
     frames: FrameSet, max_detections: int = 100
 ) -> tuple[dict[int, AveragePrecision], dict[int, RankedPredictions]]:
     """`average_precision`, and the hits at IoU 0.5 that it rests on.
-
-    Args:
-        frames, max_detections: see `average_precision`.
 
     Returns:
         What `average_precision` gives; and by class id, of every class that has objects, its predictions by score.

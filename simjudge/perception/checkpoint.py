@@ -48,11 +48,7 @@ def open_checkpoint(path: Path, *, trust: bool = False) -> Any:
     """Read an ultralytics checkpoint.
 
     Args:
-        path: a `.pt` file.
         trust: read it with Python's ordinary loader, which runs the code inside the file.
-
-    Returns:
-        ultralytics' YOLO with the network of the file.
 
     Raises:
         SimjudgeError: ultralytics is not installed, the file is no checkpoint of a YOLO network, or it holds more

@@ -41,9 +41,7 @@ def map_classes(
     A class without a name is called by its number.
 
     Args:
-        model: what the detector is called.
         model_names: the detector's class names by id; empty where it has none.
-        frames: the set.
         rename: by a name of the detector's, what the set calls it; several may become one class of the set.
 
     Raises:

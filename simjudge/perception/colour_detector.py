@@ -85,9 +85,6 @@ class ColourClass:
 
         Args:
             hit: bool (H, W), the pixels of this colour.
-
-        Returns:
-            The blobs with a fitting area, not above the line.
         """
         closed, at_x, at_y = self._around(hit.astype(np.uint8))
         if self.closing > 0:
@@ -207,9 +204,6 @@ class ColourDetector(ShownDetector):
 
         Args:
             images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Returns:
-            The detections in each image.
         """
         return [self._detect(image) for image in images]
 

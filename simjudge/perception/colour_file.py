@@ -83,12 +83,6 @@ class ColourFile(Fields):
 def read_colours(path: Path) -> dict[int, ColourClass]:
     """Read colour thresholds.
 
-    Args:
-        path: a YAML file as in config/detectors/.
-
-    Returns:
-        What objects look like, by class id.
-
     Raises:
         SimjudgeError: the file cannot be read, or something in it makes no sense.
     """

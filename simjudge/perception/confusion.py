@@ -45,8 +45,6 @@ def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Con
 
     Args:
         frames: a set with labels and predictions; frames that lack either do not count.
-        min_score: predictions with a lower score do not count.
-        cuboid_iou: IoU where objects and predictions have cuboids, "3d" or "bev".
 
     Raises:
         CrowdedFrameError: too many boxes of a frame lie above each other.

@@ -31,7 +31,6 @@ def cuboid_iou(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
     Args:
         a: (N, 7), x, y, z, length, width, height, metres, and yaw, radians.
         b: (N, 7), in the same frame.
-        kind: IOU_3D or IOU_BEV.
 
     Returns:
         float64 (N,), 0 where both cuboids are empty.
@@ -50,7 +49,6 @@ def cuboid_iou_table(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatA
     Args:
         a: (N, 7), see `cuboid_iou`.
         b: (M, 7).
-        kind: IOU_3D or IOU_BEV.
 
     Returns:
         float64 (N, M).
@@ -72,7 +70,6 @@ def overlapping_cuboids(
         a: (N, 7), see `cuboid_iou`.
         b: (M, 7).
         keys: int64 (N,) and (M,): only cuboids of one key are compared, as of one scan and class.
-        kind: IOU_3D or IOU_BEV.
 
     Returns:
         P rows of a, ascending, P rows of b, and the IoU of each pair, in (0, 1].

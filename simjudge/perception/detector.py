@@ -42,15 +42,7 @@ class BadAnswerError(SimjudgeError):
 
 
 def require_detection_task(path: Path, task: str) -> None:
-    """Refuse a model that is made for something else.
-
-    Args:
-        path: of the model.
-        task: that it names: "detect", "segment", "pose", ...
-
-    Raises:
-        SimjudgeError: it does not detect.
-    """
+    """Refuse a model that is made for something else."""
     if task != "detect":
         raise SimjudgeError(f"{path}: the model's task is {one_line(task)!r}; a detection model is needed")
 
@@ -130,7 +122,6 @@ def check_scores(model: str, image: int, score: npt.ArrayLike) -> None:
     """Check a net's scores before those below a threshold are dropped: NaN is below no threshold, and above none.
 
     Args:
-        model: what the detector is called.
         image: the number of the image in what the detector was given.
         score: all scores of one image, of any shape.
 
@@ -153,7 +144,6 @@ def check_answer(
     """Check what is to become detections.
 
     Args:
-        model: what the detector is called.
         image: the number of the image in what the detector was given.
         names: the detector's class names by id; empty where it has none.
         class_id: (N,), whole numbers, of any type.

@@ -17,12 +17,7 @@ def make_card(
     """Everything worth knowing about a freshly trained detector, ready for JSON.
 
     Args:
-        model: the exported file.
         data: what was trained on; only its name and content hash go into the card.
-        command: as typed.
-        split: what was learnt from.
-        settings: how.
-        training: what came out.
     """
     best = training.best
     return {
@@ -45,14 +40,7 @@ def make_card(
 
 
 def format_markdown(facts: dict[str, Any]) -> str:
-    """Format a card as a page.
-
-    Args:
-        facts: the content of the card, from `make_card`.
-
-    Returns:
-        Markdown.
-    """
+    """Format a card as a page."""
     options, valid = facts["options"], facts["valid"]
     rows = {
         "classes": ", ".join(facts["classes"]),

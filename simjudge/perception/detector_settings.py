@@ -22,8 +22,6 @@ def renames(
 
     Args:
         given: text such as "blue=small,red=large", several of them, or names by names.
-        option: name of the option, for messages.
-        pair_form: how a pair is written, for messages.
 
     Returns:
         A pair for each class: the name that it has, and the new one.

@@ -16,8 +16,6 @@ def export_onnx(weights: Path, out: Path, size: tuple[int, int], *, half: bool) 
     """Export ultralytics weights to ONNX with class names and input size in its metadata, for any batch size.
 
     Args:
-        weights: an ultralytics `.pt` file.
-        out: the file to write.
         size: width and height of the input, pixels, multiples of 32.
         half: store the weights as 16-bit floats; input, output and arithmetic stay 32-bit.
     """
@@ -53,15 +51,7 @@ def _fix_size(network: Any, height_width: tuple[int, int]) -> None:
 
 
 def halve_weights(network: Any, smallest: int = 256) -> int:
-    """Store a network's large 32-bit float weights as 16-bit, each cast back to 32 bit before use.
-
-    Args:
-        network: an `onnx.ModelProto`, changed in place.
-        smallest: weights with fewer numbers than this stay as they are.
-
-    Returns:
-        How many weights were changed.
-    """
+    """Store a network's large 32-bit float weights as 16-bit, each cast back to 32 bit before use."""
     from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415 - an extra
 
     casts = []

@@ -34,8 +34,6 @@ def pair_iou(objects: Objects, predictions: Predictions, rows: IntArray, columns
     """IoU of object `rows[i]` with prediction `columns[i]`, by pixel count where both have a mask, else of the boxes.
 
     Args:
-        objects: the objects.
-        predictions: the predictions.
         rows: int64 (P,), rows of `objects`.
         columns: int64 (P,), rows of `predictions`.
 
@@ -54,7 +52,6 @@ def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArra
     """IoU of pairs of masks, counted in pixels.
 
     Args:
-        a: the first masks.
         b: the second masks.
         rows: int64 (P,), numbers of masks in `a`.
         columns: int64 (P,), the mask of `b` that each is paired with.
@@ -73,9 +70,6 @@ def mask_iou(a: Masks, b: Masks, rows: IntArray, columns: IntArray) -> FloatArra
 
 def pixel_counts(masks: Masks) -> IntArray:
     """Count the pixels that each mask sets.
-
-    Args:
-        masks: N masks.
 
     Returns:
         int64 (N,).

@@ -42,11 +42,7 @@ def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, tr
     """What the cards of all models say first, ready for JSON.
 
     Args:
-        model: the exported file.
         data: what was trained on; only its name and content hash go into the card.
-        command: as typed.
-        split: what was learnt from.
-        training: what came out.
     """
     return {
         "model": model.name,
@@ -66,11 +62,7 @@ def common_facts(model: Path, data: Path, command: str, split: TrainingSplit, tr
 
 
 def epoch_facts(training: TrainingRun) -> dict[str, Any]:
-    """What the cards of all models say last, ready for JSON.
-
-    Args:
-        training: what came out.
-    """
+    """What the cards of all models say last, ready for JSON."""
     return {
         "stopped_early": training.stopped,
         "seconds": round(training.seconds, 1),
@@ -81,11 +73,7 @@ def epoch_facts(training: TrainingRun) -> dict[str, Any]:
 
 
 def card_paths(model: Path) -> tuple[Path, Path]:
-    """The files of a model's card, JSON and Markdown: its name with other suffixes.
-
-    Args:
-        model: the path of the model.
-    """
+    """The files of a model's card, JSON and Markdown: its name with other suffixes."""
     return model.with_suffix(".json"), model.with_suffix(".md")
 
 
@@ -93,12 +81,7 @@ def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Pat
     """Write a card beside its model, as JSON and as Markdown.
 
     Args:
-        facts: the content of the card.
-        page: the same as Markdown.
         model: the path of the model; the card gets its name with other suffixes.
-
-    Returns:
-        The paths of the JSON and of the Markdown file.
     """
     as_json, as_text = card_paths(model)
     with atomic_file(as_json) as temporary:
@@ -109,23 +92,13 @@ def write_card(facts: dict[str, Any], page: str, model: Path) -> tuple[Path, Pat
 
 
 def side_counts(data: Mapping[str, Any], side: str) -> str:
-    """How many pictures, and objects where objects are learnt, one side of the split has.
-
-    Args:
-        data: the card's facts about the data.
-        side: "train" or "valid".
-    """
+    """How many pictures, and objects where objects are learnt, one side of the split has."""
     pictures, objects = data[f"{side}_pictures"], data.get(f"{side}_objects")
     return f"{pictures} pictures" if objects is None else f"{pictures} pictures, {objects} objects"
 
 
 def training_text(facts: Mapping[str, Any], how: str) -> str:
-    """How a model was trained, in one line.
-
-    Args:
-        facts: the content of its card.
-        how: what only this kind of model has.
-    """
+    """How a model was trained, in one line."""
     options = facts["options"]
     return (
         f"{len(facts['epochs'])} of {options['epochs']} epochs, batch {options['batch']}, {how}, "
@@ -134,17 +107,7 @@ def training_text(facts: Mapping[str, Any], how: str) -> str:
 
 
 def card_page(facts: Mapping[str, Any], what: str, rows: Mapping[str, str], scores: Mapping[str, str]) -> str:
-    """Format a card as a page.
-
-    Args:
-        facts: the content of the card.
-        what: what was trained, the beginning of the page's first sentence.
-        rows: what only this kind of model has, by heading.
-        scores: what it reaches on the validation side, by heading.
-
-    Returns:
-        Markdown.
-    """
+    """Format a card as a page."""
     data = facts["data"]
     table = {
         "command": f"`{facts['command']}`",

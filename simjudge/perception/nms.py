@@ -42,7 +42,6 @@ def non_maximum_suppression_by_class(
         boxes: (N, 4), x0, y0, x1, y1 in pixels.
         scores: (N,).
         class_id: (N,), whole numbers.
-        iou_threshold: as in `non_maximum_suppression`.
 
     Returns:
         int64, the indices of the boxes that stay, best score first over all classes.

@@ -64,12 +64,6 @@ class OnnxDetector(ShownDetector):
     ) -> OnnxDetector:
         """Read a model; its class names and input size come from its metadata.
 
-        Args:
-            path: a `.onnx` file.
-            min_score: detections with a lower score are dropped.
-            iou: of non-maximum suppression.
-            imgsz: side of the input, where the model leaves it open.
-
         Raises:
             SimjudgeError: it is no ONNX model, or not one with a YOLO detection head.
         """
@@ -96,9 +90,6 @@ class OnnxDetector(ShownDetector):
 
         Args:
             images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Returns:
-            The detections in each image.
 
         Raises:
             BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.

@@ -13,17 +13,7 @@ UNREADABLE = (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, Re
 
 
 def open_session(path: Path) -> Any:
-    """Open a file in ONNX Runtime.
-
-    Args:
-        path: the file.
-
-    Returns:
-        An `onnxruntime.InferenceSession`.
-
-    Raises:
-        SimjudgeError: it is no readable model.
-    """
+    """Open a file in ONNX Runtime."""
     import onnxruntime  # noqa: PLC0415 - heavy
 
     options = onnxruntime.SessionOptions()
@@ -39,15 +29,8 @@ def open_session(path: Path) -> Any:
 def metadata_names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
     """Names of classes in the metadata of a model, as ultralytics writes them.
 
-    Args:
-        path: of the model, for messages.
-        metadata: by key.
-
     Returns:
         Names by number; empty where there are none.
-
-    Raises:
-        SimjudgeError: they cannot be read.
     """
     text = metadata.get("names", "")
     if not text:
@@ -61,9 +44,5 @@ def metadata_names(path: Path, metadata: dict[str, str]) -> dict[int, str]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error says, 200 characters at most.
-
-    Args:
-        error: any.
-    """
+    """The first line of what an error says, 200 characters at most."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -34,12 +34,6 @@ def overlapping_pairs(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """All pairs of an object and a prediction of one frame that overlap: in space where both have cuboids.
 
-    Args:
-        frames: a set with labels and predictions.
-        rows, columns: which objects and which predictions take part, row numbers.
-        by_class: only pairs of one class.
-        cuboid_iou: IoU of cuboids, "3d" or "bev", see `simjudge.perception.cuboid_iou`.
-
     Returns:
         P rows of objects, P rows of predictions, and the IoU of each pair, in (0, 1].
 

@@ -17,11 +17,7 @@ _kept: list[Any] = []  # a torch.library.Library takes its operators with it whe
 
 
 def register_missing_nms() -> bool:
-    """Register `torchvision::nms` where torchvision does not bring it. Call before torchvision is imported.
-
-    Returns:
-        Whether it had to be registered.
-    """
+    """Register `torchvision::nms` where torchvision does not bring it. Call before torchvision is imported."""
     import torch  # noqa: PLC0415 - an extra
 
     spec = importlib.util.find_spec("torchvision")

@@ -50,12 +50,7 @@ def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> T
     """Split one set at random, all variants of one photograph on one side.
 
     Args:
-        frames: labelled frames; those without labels are left out.
         valid_fraction: share of the photographs on the validation side, in (0, 1).
-        seed: seed of the random choice.
-
-    Returns:
-        Both sides; at least one photograph is on each.
 
     Raises:
         SimjudgeError: fewer than two photographs are labelled.
@@ -74,13 +69,6 @@ def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> T
 
 def repair_split(train: FrameSet, valid: FrameSet) -> TrainingSplit:
     """Keep a split that the data brought, but move images of `valid` whose photograph is in `train` as well there.
-
-    Args:
-        train: the training side of the data.
-        valid: the validation side of the data.
-
-    Returns:
-        Both sides, which share no photograph.
 
     Raises:
         SimjudgeError: nothing is left to validate on.
@@ -101,7 +89,6 @@ def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> 
     """Lay out a split as ultralytics wants it, images linked where they are files.
 
     Args:
-        split: what to train on.
         folder: an existing empty folder; gets `data.yaml`, `images/{train,valid}`, `labels/{train,valid}`.
         losses: counts images that are damaged or missing; those are left out.
 
@@ -128,14 +115,8 @@ def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> 
 def class_names(sets: Sequence[FrameSet]) -> dict[int, str]:
     """Collect the classes of some sets.
 
-    Args:
-        sets: the sets, which use the same class ids.
-
     Returns:
         Names by class id, in the order of ids; a class without a name is called by its number.
-
-    Raises:
-        SimjudgeError: nothing is labelled.
     """
     out: dict[int, str] = {}
     for frames in sets:
@@ -189,10 +170,6 @@ def _place_image(frames: FrameSet, index: int, target: Path) -> str:
 
 def image_file(images: Images, index: int) -> Path | None:
     """Find the file of an image.
-
-    Args:
-        images: the images.
-        index: the number of the image, from 0.
 
     Returns:
         The path; None where the image is not a file of its own.

@@ -25,9 +25,6 @@ _LARGEST_SEED = 2**32 - 1
 def input_size(given: str | Sequence[int]) -> tuple[int, int]:
     """Width and height of a net's input.
 
-    Args:
-        given: two numbers, or text such as "640x384".
-
     Raises:
         UsageError: it is neither, or no multiples of STRIDE.
     """

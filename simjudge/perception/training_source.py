@@ -37,14 +37,9 @@ def read_split(
     touched. Anything else is split by source photograph.
 
     Args:
-        data: anything simjudge reads that has labels and images.
         valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
-        seed: of a random split.
         semantic: learn from label pictures: frames that have one count as labelled.
         allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Returns:
-        The split, and what was left out while reading.
 
     Raises:
         SimjudgeError: the data cannot be read, has no images, or too few photographs.

@@ -27,13 +27,7 @@ def cut_windows(frames: FrameSet, side: int, per_image: int, seed: int = 0) -> F
     less than 0.4 of the area is left are not labelled.
 
     Args:
-        frames: labelled frames with images.
         side: of the square windows, pixels; smaller where the image is.
-        per_image: windows of each frame.
-        seed: of the places.
-
-    Raises:
-        UsageError: the set has no images.
     """
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no pictures to cut windows from")

@@ -56,11 +56,7 @@ class UltralyticsDetector(ShownDetector):
         """Read a checkpoint. No code out of the file runs, unless it is trusted.
 
         Args:
-            path: a `.pt` file.
-            min_score: detections with a lower score are dropped.
-            iou: of non-maximum suppression.
             imgsz: side of the input; what the model was trained with by default.
-            device: "cpu", "0", ...; the best there is by default.
             trust: run the code inside the file, where it holds more than weights.
 
         Raises:
@@ -83,9 +79,6 @@ class UltralyticsDetector(ShownDetector):
 
         Args:
             images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Returns:
-            The detections in each image.
 
         Raises:
             BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.

@@ -19,11 +19,7 @@ _settings: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def import_ultralytics() -> ModuleType:
-    """Import ultralytics, with everything that reaches for the network switched off.
-
-    Raises:
-        SimjudgeError: it is not installed.
-    """
+    """Import ultralytics, with everything that reaches for the network switched off."""
     os.environ["YOLO_OFFLINE"] = "1"
     os.environ["YOLO_AUTOINSTALL"] = "False"
     os.environ.setdefault("YOLO_VERBOSE", "False")

@@ -84,15 +84,6 @@ def train_with_ultralytics(
 
     Ctrl-C ends the training early; the best weights so far are exported.
 
-    Args:
-        split: what to learn from, and what to watch.
-        out: the ONNX file to write.
-        settings: how.
-        callbacks: called at every batch and epoch.
-
-    Returns:
-        What came out, and the images left out.
-
     Raises:
         SimjudgeError: ultralytics is not installed, the checkpoint cannot be read, or training failed.
     """

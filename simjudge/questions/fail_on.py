@@ -47,8 +47,6 @@ def exit_if_gap(limit: GapLimit | None, compared: Sequence[NamedComparison], los
 
     Args:
         limit: the gap from which a comparison fails; None for none.
-        compared: the comparisons.
-        losses: lines of what was left out, which are said before.
     """
     if limit is None:
         return

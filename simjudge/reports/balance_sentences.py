@@ -21,9 +21,6 @@ _OBJECTS = {
 def balance_sentence(result: Result) -> str:
     """Write how unlike the objects of like contexts are.
 
-    Args:
-        result: a saved or a fresh comparison.
-
     Returns:
         A sentence about the class whose objects are most unlike; empty where all are alike.
     """

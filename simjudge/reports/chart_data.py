@@ -49,11 +49,6 @@ def cumulative_shares(values: FloatArray) -> FloatArray:
 def performances(contexts: ContextTable, entry: ResultEntry, which: str) -> FloatArray:
     """Select the known performances of one set.
 
-    Args:
-        contexts: the table of the result.
-        entry: a class, or all classes together.
-        which: "a" or "b".
-
     Returns:
         Performances in [0, 1], float64 (N,).
     """
@@ -66,9 +61,6 @@ def missed_share(values: FloatArray) -> float:
 
     Args:
         values: performances, float64 (N,), N > 0.
-
-    Returns:
-        The share of values that are 0.
     """
     return float(np.mean(values == 0))
 
@@ -77,8 +69,6 @@ def compared_values(contexts: ContextTable, entry: ResultEntry, column: str) -> 
     """Select a column over the compared contexts of A.
 
     Args:
-        contexts: the table of the result.
-        entry: a class, or all classes together.
         column: a column that only compared contexts have, such as "w1" or "mean_difference".
 
     Returns:
@@ -91,9 +81,6 @@ def compared_values(contexts: ContextTable, entry: ResultEntry, column: str) -> 
 def tenth_above(value: float) -> float:
     """Round up to the next tenth.
 
-    Args:
-        value: any number.
-
     Returns:
         The smallest multiple of 0.1 that is at least `value` and at least 0.1.
     """
@@ -103,9 +90,6 @@ def tenth_above(value: float) -> float:
 def round_up(value: float) -> float:
     """Round up to the end of an axis.
 
-    Args:
-        value: a positive number.
-
     Returns:
         The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `value`.
     """
@@ -114,14 +98,7 @@ def round_up(value: float) -> float:
 
 
 def axis_ticks(end: float) -> list[float]:
-    """Choose the numbers of an axis from 0.
-
-    Args:
-        end: where the axis ends, as `round_up` gives it.
-
-    Returns:
-        Four or five equal steps, the ends among them.
-    """
+    """Choose the numbers of an axis from 0."""
     steps = 4 if f"{end:e}".startswith("2.0") else 5
     return [end * step / steps for step in range(steps + 1)]
 
@@ -181,7 +158,6 @@ def grid_shape(contexts: ContextTable, count: int) -> tuple[int, int]:
 
     Args:
         contexts: the table of the result; the images of A give the aspect ratio.
-        count: how many contexts the grid is for.
 
     Returns:
         Rows and columns: cells are about square and hold about CONTEXTS_PER_CELL contexts on average.
@@ -197,13 +173,7 @@ def cell_means(contexts: ContextTable, rows: BoolArray, column: str, shape: tupl
     """Average a column by where the centre of the box lies in the image.
 
     Args:
-        contexts: the table of the result.
         rows: which contexts to use, bool (N,); those without a value in `column` are left out.
-        column: the column.
-        shape: rows and columns of the grid.
-
-    Returns:
-        The mean and the number of contexts of each cell.
     """
     values = contexts[column]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -223,8 +193,6 @@ def bins_by_height(contexts: ContextTable, entry: ResultEntry, bins: int = SIZE_
     """Average performance and W1 by box height.
 
     Args:
-        contexts: the table of the result.
-        entry: a class, or all classes together.
         bins: the most bins. Their edges are whole pixels, with about equally many contexts of A and B between them.
 
     Returns:

@@ -52,16 +52,7 @@ _DIFFERENCE_COLOURS = LinearSegmentedColormap.from_list(
 
 
 def draw_w1_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry) -> None:
-    """Draw how W1 is distributed over the compared contexts, with its mean and what chance gives.
-
-    Args:
-        axes: where to draw.
-        contexts: the table of the result.
-        entry: a class, or all classes together.
-
-    Raises:
-        NothingToDrawError: no context was compared.
-    """
+    """Draw how W1 is distributed over the compared contexts, with its mean and what chance gives."""
     values = compared_values(contexts, entry, "w1")
     if not len(values):
         raise NothingToDrawError(f"{entry.label}: no context was compared: there is no W1 to draw")
@@ -81,17 +72,7 @@ def draw_w1_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry) ->
 
 
 def draw_performances(axes: Axes, contexts: ContextTable, entry: ResultEntry, names: SetNames) -> None:
-    """Draw the cumulative distributions of the detector's performance in A and in B.
-
-    Args:
-        axes: where to draw.
-        contexts: the table of the result.
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Raises:
-        NothingToDrawError: neither set has contexts.
-    """
+    """Draw the cumulative distributions of the detector's performance in A and in B."""
     set_axes(axes, (0, 1), (0, 1), "performance", "share of contexts at or below", y_percent=True)
     for which, name in (("a", names.a), ("b", names.b)):
         values = performances(contexts, entry, which)
@@ -105,17 +86,7 @@ def draw_performances(axes: Axes, contexts: ContextTable, entry: ResultEntry, na
 
 
 def draw_difference_histogram(axes: Axes, contexts: ContextTable, entry: ResultEntry, names: SetNames) -> None:
-    """Draw the signed differences of mean performance, A minus B, over the compared contexts.
-
-    Args:
-        axes: where to draw.
-        contexts: the table of the result.
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Raises:
-        NothingToDrawError: no context was compared.
-    """
+    """Draw the signed differences of mean performance, A minus B, over the compared contexts."""
     values = compared_values(contexts, entry, "mean_difference")
     if not len(values):
         raise NothingToDrawError(f"{entry.label}: no context was compared: there is no difference to draw")
@@ -132,16 +103,7 @@ def draw_difference_histogram(axes: Axes, contexts: ContextTable, entry: ResultE
 
 
 def draw_sizes(axes: Axes, bins: Sequence[SizeBin], names: SetNames) -> None:
-    """Draw mean performance in A and in B and mean W1 against box height.
-
-    Args:
-        axes: where to draw.
-        bins: `chart_data.bins_by_height`.
-        names: what the sets are called.
-
-    Raises:
-        NothingToDrawError: there are no bins.
-    """
+    """Draw mean performance in A and in B and mean W1 against box height."""
     if not bins:
         raise NothingToDrawError("no box has a known height: there is nothing to draw against size")
     set_axes(axes, (0, len(bins)), (0, 1), "box height, pixels", "mean performance, mean W1")
@@ -172,15 +134,8 @@ def draw_cells(
     """Draw the mean of each cell of the image plane, with the scale of colours.
 
     Args:
-        axes: where to draw; one unit of data is one cell.
-        colour_bar: where to draw the scale.
-        cells: `chart_data.cell_means`.
-        label: what the colours say.
         signed: whether values are differences, with 0 in the middle of the scale.
         top: where the scale ends, by default a round number above all values.
-
-    Raises:
-        NothingToDrawError: all cells are empty.
     """
     if not cells.count.any():
         raise NothingToDrawError(f"{label}: no context of A has a known position and value: the map is empty")
@@ -212,14 +167,7 @@ def set_axes(
     x_percent: bool = False,
     y_percent: bool = False,
 ) -> None:
-    """Set the ranges, names and numbers of axes.
-
-    Args:
-        axes: the axes.
-        x_range, y_range: what they span.
-        x_label, y_label: their names.
-        x_percent, y_percent: whether the numbers are shares, to be written in percent.
-    """
+    """Set the ranges, names and numbers of axes."""
     axes.set(xlim=x_range, ylim=y_range, xlabel=x_label, ylabel=y_label)
     axes.yaxis.set_label_coords(-_Y_LABEL_DISTANCE / axes_size(axes)[0], 0.5)
     for axis, in_percent in ((axes.xaxis, x_percent), (axes.yaxis, y_percent)):

@@ -35,11 +35,7 @@ def w1_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
     """Draw how W1 is distributed over the compared contexts of A.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: no context was compared, or the result lacks this class.
@@ -55,12 +51,7 @@ def performance_distributions(result: Result, key: str = OVERALL, *, legend: boo
     """Draw the cumulative distributions of the detector's performance in A and in B.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-        legend: whether the figure names its lines.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: neither set has contexts, or the result lacks this class.
@@ -79,11 +70,7 @@ def difference_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
     """Draw the signed differences of mean performance, A minus B, over the compared contexts.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: no context was compared, or the result lacks this class.
@@ -99,12 +86,7 @@ def performance_vs_size(result: Result, key: str = OVERALL, *, legend: bool = Tr
     """Draw mean performance in A and in B and mean W1 against box height.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-        legend: whether the figure names its lines.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: no box has a known height, or the result lacks this class.
@@ -126,7 +108,6 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
     """Draw where in the image a quantity of A's contexts is large.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
         column: "w1", "mean_difference" (performance, A minus B) or "in_overlap".
 
@@ -157,12 +138,6 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
 def required_contexts(result: Result) -> ContextTable:
     """Get the table of contexts.
 
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        The table.
-
     Raises:
         NothingToDrawError: the result holds a sweep alone.
     """
@@ -175,14 +150,7 @@ def find_entry(result: Result, key: str) -> ResultEntry:
     """Find the numbers of a class.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        Its numbers.
-
-    Raises:
-        NothingToDrawError: the result lacks this class.
     """
     found = next((e for e in result.entries if e.key == key), None)
     if found is None:

@@ -18,15 +18,7 @@ _BAR = 90.0
 
 
 def top_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
-    """Show a cloud from above between axes in metres.
-
-    Args:
-        picture: as `simjudge.reports.cloud_pictures.cloud_pictures` draws it.
-        scale: that it was drawn with.
-
-    Returns:
-        The figure.
-    """
+    """Show a cloud from above between axes in metres."""
     with report_style():
         about = f"The points from above, {2 * scale.radius:g} m wide, coloured by height."
         figure = ReportFigure(_SIDE, _SIDE - 6, about)
@@ -44,15 +36,7 @@ def top_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
 
 
 def perspective_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
-    """Show a cloud in perspective beside the scale of its colours.
-
-    Args:
-        picture: as `simjudge.reports.cloud_pictures.cloud_pictures` draws it.
-        scale: that it was drawn with.
-
-    Returns:
-        The figure, as high as that from above.
-    """
+    """Show a cloud in perspective beside the scale of its colours."""
     rows, columns = picture.shape[:2]
     height = _SIDE - 6
     width = (height - 52) * columns / rows + _BAR

@@ -90,11 +90,9 @@ def draw_cloud(
     """Draw a cloud as one view shows it.
 
     Args:
-        view: how it is looked at.
         points: (N, 3), finite, metres.
         boxes: (K, 8, 3), corners, metres.
         box_colours: (K, 3) or (3,), RGB, 0-255.
-        scale: radius, heights and grid.
 
     Returns:
         RGB, uint8 (H, W, 3).
@@ -118,7 +116,6 @@ def draw_points(
 
     Args:
         image: RGB, uint8 (H, W, 3), of the view's size; it is written on.
-        view: how they are looked at.
         points: (N, 3), metres.
         colours: (N, 3), RGB.
         size: side of a square, pixels.
@@ -145,7 +142,6 @@ def draw_segments(
 
     Args:
         image: RGB, uint8 (H, W, 3), of the view's size; it is written on.
-        view: how they are looked at.
         segments: (M, 2, 3), metres.
         colours: (M, 3), RGB, 0-255.
         width: of a line, pixels.

@@ -96,15 +96,7 @@ def finite_points(points: npt.ArrayLike) -> FloatArray:
 
 
 def grid_places(scale: CloudScale, axis: int) -> FloatArray:
-    """Where the lines of the grid cross an axis.
-
-    Args:
-        scale: of the picture.
-        axis: 0 for x, 1 for y.
-
-    Returns:
-        Metres, increasing: multiples of `CloudScale.step` within the square.
-    """
+    """Where the lines of the grid cross an axis."""
     first, last = ((scale.centre[axis] + side * scale.radius) / scale.step for side in (-1, 1))
     return np.asarray(np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1) * scale.step, np.float64)
 

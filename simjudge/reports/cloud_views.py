@@ -109,7 +109,6 @@ class PerspectiveView:
         """A view over the cloud from behind and above, ahead.
 
         Args:
-            scale: of the cloud; `low` stands for the ground.
             width, height: of the picture, pixels.
         """
         r, z, (x, y) = scale.radius, scale.low, scale.centre

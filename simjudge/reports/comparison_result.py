@@ -53,7 +53,6 @@ class ShownResult(KeptResult):
         """Wrap a result.
 
         Args:
-            saved: the result as figures and pages read it.
             folder: where it lies; None for one that was not saved.
             fresh: what was computed; None for a result that was read again.
         """
@@ -116,21 +115,13 @@ class ShownResult(KeptResult):
         return result_figures(self.saved)
 
     def plot(self) -> ReportFigure:
-        """Draw the result at a glance; `savefig` saves it as SVG or PDF.
-
-        Raises:
-            SimjudgeError: there is nothing to draw.
-        """
+        """Draw the result at a glance; `savefig` saves it as SVG or PDF."""
         from simjudge.reports.figures import plot  # noqa: PLC0415 - matplotlib is slow to import
 
         return plot(self.saved)
 
     def to_latex(self, caption: str = "") -> str:
-        """Write the table as LaTeX (package booktabs), for papers.
-
-        Args:
-            caption: text above it; without one it is a bare tabular.
-        """
+        """Write the table as LaTeX (package booktabs), for papers."""
         return latex_table(self.table, caption)
 
 

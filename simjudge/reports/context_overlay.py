@@ -41,10 +41,6 @@ class SummaryLine(NamedTuple):
 def summary_lines(numbers: ComparisonNumbers, names: Mapping[str, str]) -> list[SummaryLine]:
     """The numbers so far: a line for all classes together and, where there are several, one for each class.
 
-    Args:
-        numbers: so far.
-        names: of classes, by the number as text.
-
     Returns:
         W1, overlaps and verdict, in the colour of the verdict; before there is one, in the colour of W1.
     """
@@ -76,9 +72,6 @@ def w1_colour(w1: float) -> Colour:
 def context_colours(judged: JudgedFrame) -> npt.NDArray[np.int64]:
     """The colours of a frame's contexts.
 
-    Args:
-        judged: a live frame with N labelled objects.
-
     Returns:
         (N, 3) RGB, 0-255: by W1; `OUTSIDE_COLOUR` where the reference shows nothing similar.
     """
@@ -92,8 +85,6 @@ def draw_contexts(image: RgbImage, judged: JudgedFrame, lines: Sequence[SummaryL
 
     Args:
         image: (H, W, 3) uint8, RGB; boxes are scaled where the labels were made on another size.
-        judged: the frame.
-        lines: the numbers so far, for the lower left corner.
 
     Returns:
         (H, W, 3) uint8, RGB, a copy.

@@ -12,9 +12,6 @@ from simjudge.results.saved_result import Result
 def control_sentence(result: Result) -> str:
     """Write what the judge says between halves of A, and between halves of B, where there is nothing to find.
 
-    Args:
-        result: a saved or a fresh comparison.
-
     Returns:
         Sentences; empty where there is no control.
     """

@@ -57,11 +57,7 @@ HEADS = ("B − A", "95 %", "p", "p corr.", "margin", "units A, B")
 
 
 def measure_rows(result: Result) -> list[MeasureRow]:
-    """The measures of a result; empty where there are none.
-
-    Args:
-        result: a saved or a fresh comparison.
-    """
+    """The measures of a result; empty where there are none."""
     return [
         MeasureRow(
             *LABELS[one.measure], _cells(one), VERDICT_COLOURS[one.verdict], verdict_words(one.verdict, _margin(one))
@@ -82,11 +78,7 @@ def _cells(one: DetectorMeasure) -> tuple[str, ...]:
 
 
 def measure_notes(result: Result) -> list[str]:
-    """What must be known of the table.
-
-    Args:
-        result: a saved or a fresh comparison.
-    """
+    """What must be known of the table."""
     least = (result.header.get("parameters") or {}).get("min_score")
     score = "" if least is None else f" of a score of {least:g} or more (--min-score), as where it is deployed"
     said = (
@@ -106,9 +98,6 @@ def worst_measure(result: Result) -> DetectorMeasure | None:
     """The measure that makes the verdict on all that was judged; None where performance of objects does.
 
     None too where the detector finds next to nothing, which is said first.
-
-    Args:
-        result: a saved or a fresh comparison.
     """
     if result.overall is None or result.verdict == result.overall.verdict or finds_nothing(result.overall):
         return None
@@ -125,11 +114,7 @@ def _size(one: DetectorMeasure) -> float:
 
 
 def overall_headline(result: Result) -> str:
-    """The verdict on all that was judged, and what makes it.
-
-    Args:
-        result: a saved or a fresh comparison with a verdict.
-    """
+    """The verdict on all that was judged, and what makes it."""
     if result.overall is None:
         return ""
     one = worst_measure(result)
@@ -139,11 +124,7 @@ def overall_headline(result: Result) -> str:
 
 
 def measure_values(one: DetectorMeasure) -> str:
-    """What a measure is of, and its values in both sets.
-
-    Args:
-        one: the measure.
-    """
+    """What a measure is of, and its values in both sets."""
     subject, unit = _SUBJECTS[one.measure]
     a, b = _number(one, one.value_a), _number(one, one.value_b)
     values = f"{a} {unit} in A, {b} in B" if one.measure in COUNTS else f"{unit} {a} in A, {b} in B"
@@ -151,11 +132,7 @@ def measure_values(one: DetectorMeasure) -> str:
 
 
 def overall_meaning(result: Result) -> str:
-    """What the verdict on all that was judged means, and that on performance behind it.
-
-    Args:
-        result: a saved or a fresh comparison with a verdict.
-    """
+    """What the verdict on all that was judged means, and that on performance behind it."""
     entry, names = result.overall, SetNames.of_result(result)
     if entry is None:
         return ""
@@ -167,11 +144,7 @@ def overall_meaning(result: Result) -> str:
 
 
 def performance_beside(result: Result) -> str:
-    """What performance of objects says by itself, where something else is worse.
-
-    Args:
-        result: a saved or a fresh comparison with a verdict.
-    """
+    """What performance of objects says by itself, where something else is worse."""
     entry = result.overall
     if entry is None or worst_measure(result) is None:
         return ""
@@ -180,12 +153,7 @@ def performance_beside(result: Result) -> str:
 
 
 def measure_meaning(one: DetectorMeasure, names: SetNames) -> str:
-    """What the verdict on a measure means.
-
-    Args:
-        one: the measure.
-        names: what the sets are called.
-    """
+    """What the verdict on a measure means."""
     if one.verdict == Verdict.TOO_FEW:
         return _too_few(one, names)
     m = f"{_margin(one):g}"
@@ -203,12 +171,7 @@ def measure_meaning(one: DetectorMeasure, names: SetNames) -> str:
 
 
 def measure_step(one: DetectorMeasure, names: SetNames) -> str:
-    """What to do after the verdict on the measure that is worst.
-
-    Args:
-        one: the measure.
-        names: what the sets are called.
-    """
+    """What to do after the verdict on the measure that is worst."""
     if one.verdict == Verdict.TOO_FEW:
         return f"Record longer, at new places: {FEWEST_UNITS} independent units of each set are the least."
     if one.verdict == Verdict.CANNOT_TELL:
@@ -240,11 +203,7 @@ def _change(one: DetectorMeasure, names: SetNames) -> str:
 
 
 def judged_words(result: Result) -> str:
-    """Name what was judged, for the sentence that says what a set may be used for.
-
-    Args:
-        result: a saved or a fresh comparison.
-    """
+    """Name what was judged, for the sentence that says what a set may be used for."""
     tested = {one.measure for one in result.measures if one.verdict != Verdict.NOT_TESTED}
     names = [name for measures, name in _JUDGED if tested & set(measures)]
     if not names:

@@ -30,12 +30,8 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
     """Write a result as a folder that `fiftyone.Dataset.from_dir` reads.
 
     Args:
-        result: a saved result.
         out: the folder; it appears whole or not at all. An earlier folder of this kind is replaced.
         advance: told (frames done, frames in all).
-
-    Returns:
-        Frames whose pictures are not there: FiftyOne shows pictures alone.
 
     Raises:
         SimjudgeError: FiftyOne or its database is not there, no frame has a picture, the result holds a sweep alone, or

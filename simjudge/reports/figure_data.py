@@ -52,9 +52,6 @@ class DrawnMark(NamedTuple):
 def drawn_marks(figure: ReportFigure) -> list[DrawnMark]:
     """Read the marks of a figure.
 
-    Args:
-        figure: what was drawn.
-
     Returns:
         The marks, panel by panel; none where a figure shows pictures alone.
     """
@@ -65,14 +62,7 @@ def write_figure_data(figure: ReportFigure, path: Path) -> bool:
     """Write the marks of a figure as CSV.
 
     Args:
-        figure: what was drawn.
         path: the file; it is replaced at once or not at all.
-
-    Returns:
-        Whether there was something to write.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
     """
     marks = drawn_marks(figure)
     if not marks:

@@ -31,9 +31,6 @@ def save_figures(results: Sequence[Result], folder: Path) -> list[Path]:
 
     Returns:
         The files that were written. What has no data has no file.
-
-    Raises:
-        SimjudgeError: a file cannot be written.
     """
     drawn = [result for result in results if result.contexts is not None]
     together: Figures = {"w1_vs_overlap": partial(w1_vs_overlap, drawn)} if len(drawn) > 1 else {}
@@ -46,14 +43,10 @@ def save_drawn(figures: Figures, folder: Path) -> list[Path]:
     """Draw figures and save them (`save_figure`).
 
     Args:
-        figures: by name.
         folder: where; made if it does not exist, files of the same names are replaced.
 
     Returns:
         The files that were written. What has no data has no file.
-
-    Raises:
-        SimjudgeError: a file cannot be written.
     """
     written: list[Path] = []
     for name, draw in figures.items():
@@ -69,14 +62,7 @@ def save_figure(figure: ReportFigure, path: Path) -> list[Path]:
     """Save a figure as SVG, as PDF and as PNG, and the numbers that it shows as CSV.
 
     Args:
-        figure: what is saved.
         path: without the suffix; its folder is made if it does not exist, files of the same names are replaced.
-
-    Returns:
-        The files.
-
-    Raises:
-        SimjudgeError: a file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -57,9 +57,6 @@ def plot(result: Result) -> ReportFigure:
     Args:
         result: a saved or a fresh result. For one that holds a sweep alone, this is `sweep_curves`.
 
-    Returns:
-        The figure.
-
     Raises:
         NothingToDrawError: the result holds nothing that can be drawn.
     """
@@ -92,12 +89,6 @@ def plot(result: Result) -> ReportFigure:
 def gap_by_class(result: Result) -> ReportFigure:
     """Draw each class's gap with its interval, and mean W1 over what chance alone gives.
 
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        The figure.
-
     Raises:
         NothingToDrawError: the result holds a sweep alone.
     """
@@ -118,9 +109,6 @@ def w1_vs_overlap(results: Result | Sequence[Result]) -> ReportFigure:
     Args:
         results: a result, drawn with a point a class; or several, drawn with a point a result.
 
-    Returns:
-        The figure.
-
     Raises:
         NothingToDrawError: a result holds a sweep alone.
     """
@@ -136,14 +124,7 @@ def w1_vs_overlap(results: Result | Sequence[Result]) -> ReportFigure:
 
 
 def overlap_figure(points: Sequence[OverlapPoint]) -> ReportFigure:
-    """Draw chosen points of W1 against overlap.
-
-    Args:
-        points: what to draw.
-
-    Returns:
-        The figure.
-    """
+    """Draw chosen points of W1 against overlap."""
     with report_style():
         what = "Mean W1 against overlap O_A, one point a class; what each corner means is written there."
         figure = ReportFigure(520, 400, what)
@@ -153,9 +134,6 @@ def overlap_figure(points: Sequence[OverlapPoint]) -> ReportFigure:
 
 def sweep_curves(result: Result) -> ReportFigure:
     """Draw how mean W1, overlap and batch size depend on theta and on the patch.
-
-    Args:
-        result: a result whose folder holds a sweep.
 
     Returns:
         The figure: a row for each setting that was varied. Where two lines share a colour, A is solid and B dashed.
@@ -185,9 +163,6 @@ def sweep_curves(result: Result) -> ReportFigure:
 def sweep_panels(result: Result) -> list[tuple[str, list[tuple[str, ReportFigure]]]]:
     """Draw a sweep as single figures without legends, for a page that is narrower than `sweep_curves`.
 
-    Args:
-        result: a result; one without a sweep gives no figure.
-
     Returns:
         For each setting that was varied a heading, and its figures by name.
     """
@@ -205,11 +180,7 @@ def sweep_panels(result: Result) -> list[tuple[str, list[tuple[str, ReportFigure
 
 
 def add_gap_legend(axes: Axes) -> None:
-    """Name the marks of `draw_gaps` once, below the axes: every row draws the same ones.
-
-    Args:
-        axes: with the marks.
-    """
+    """Name the marks of `draw_gaps` once, below the axes: every row draws the same ones."""
     named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     below = -42.0 / axes_size(axes)[1]
     axes.legend(named.values(), named.keys(), loc="upper left", bbox_to_anchor=(0.0, below), borderaxespad=0)
@@ -221,9 +192,6 @@ def _points(entries: Sequence[ResultEntry]) -> list[OverlapPoint]:
 
 def shown_entries(result: Result) -> tuple[ResultEntry, ...]:
     """List what figures show of a result.
-
-    Args:
-        result: a saved or a fresh result.
 
     Returns:
         All classes together, then class by class. A single class is not shown a second time as all classes together.

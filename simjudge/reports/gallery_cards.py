@@ -103,16 +103,6 @@ class Gallery:
 def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:
     """Make the cards of some classes, as many as fit: first one of each kind and class, then the next of each.
 
-    Args:
-        result: the result; its folder holds the crops.
-        names: what its sets are called.
-        budget: bytes that the cards may take on the page.
-        losses: counts crops that cannot be read.
-        classes: keys of the classes.
-
-    Returns:
-        The cards by class.
-
     Raises:
         SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
     """
@@ -277,14 +267,7 @@ class _CardMaker:
 
 
 def box_colours(result: Result) -> dict[str, str]:
-    """Choose a colour for the boxes of each class, to be seen on pictures.
-
-    Args:
-        result: the result.
-
-    Returns:
-        Colours as "#rrggbb" by name of the class.
-    """
+    """Choose a colour for the boxes of each class, to be seen on pictures."""
     names = [str(name) for name in (result.header.get("class_names") or {}).values()]
     return {name: DARK[colour] for name, colour in zip(names, series_colours(names), strict=True)}
 
@@ -297,13 +280,6 @@ def _box(box: Iterable[float], css: str, hover: str, **more: str) -> Markup:
 
 def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
     """Read the gallery as saved, or where none was saved, choose it now and without pictures.
-
-    Args:
-        result: the result; its folder holds the crops.
-        contexts: the table of the result.
-
-    Returns:
-        What is shown, and its crops by row.
 
     Raises:
         SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.

@@ -37,14 +37,7 @@ class FigureEmbedder:
         self._count = 0
 
     def embed(self, figure: ReportFigure) -> Markup:
-        """Write a figure as an SVG element of this page.
-
-        Args:
-            figure: the figure.
-
-        Returns:
-            The element (`inline_svg`).
-        """
+        """Write a figure as an SVG element of this page."""
         self._count += 1
         return inline_svg(figure, f"f{self._count}")
 
@@ -53,11 +46,7 @@ def inline_svg(figure: ReportFigure, name: str) -> Markup:
     """Write a figure as an SVG element of a page.
 
     Args:
-        figure: the figure. Marks with tooltips (`ReportFigure.add_tooltips`) get them.
         name: a name that no other figure of the page has: it makes ids unique.
-
-    Returns:
-        The element, of the CSS class "chart".
 
     Raises:
         ValueError: an artist has drawn another number of marks than it has tooltips.

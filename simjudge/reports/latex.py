@@ -21,11 +21,7 @@ _MATHEMATICS = {"≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "×": r"$\time
 
 
 def is_latex_table(path: Path) -> bool:
-    """Tell whether a file is one that `write_latex` wrote.
-
-    Args:
-        path: a file.
-    """
+    """Tell whether a file is one that `write_latex` wrote."""
     with path.open("rb") as stream:
         return stream.read(len(_FIRST_LINE)) == _FIRST_LINE.encode()
 
@@ -35,10 +31,6 @@ def write_latex(path: Path, results: Sequence[Result]) -> None:
 
     Args:
         path: the .tex file, to be read by a paper; it is replaced at once or not at all.
-        results: the results.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
     """
     tables = [latex_table(result_table(result), _caption(result)) for result in results]
     with atomic_file(path) as temporary:
@@ -46,20 +38,12 @@ def write_latex(path: Path, results: Sequence[Result]) -> None:
 
 
 def result_table(result: Result) -> SummaryTable:
-    """The table that `simjudge compare` or `sweep` prints.
-
-    Args:
-        result: a saved or a fresh result.
-    """
+    """The table that `simjudge compare` or `sweep` prints."""
     return sweep_table(result.header) if result.contexts is None else comparison_table(result.header)
 
 
 def latex_table(table: SummaryTable, caption: str = "") -> str:
     """Write a table as LaTeX, with the rules of the package booktabs.
-
-    Args:
-        table: headings and cells.
-        caption: text above it; without one it is a bare tabular.
 
     Returns:
         Lines of LaTeX; every character of the cells is set as it is.
@@ -73,11 +57,7 @@ def latex_table(table: SummaryTable, caption: str = "") -> str:
 
 
 def latex_text(text: str) -> str:
-    """Escape a text, so that LaTeX sets it as it is.
-
-    Args:
-        text: any text, on one line afterwards.
-    """
+    """Escape a text, so that LaTeX sets it as it is."""
     plain = " ".join(text.split())
     return re.sub(".", lambda found: (_SPECIAL | _MATHEMATICS).get(found.group(), found.group()), plain)
 

@@ -32,14 +32,8 @@ _BESIDE = 40.0
 def neighbour_figures(result: Result) -> dict[tuple[str, str], Callable[[], ReportFigure]]:
     """List the contexts that are shown with their neighbours.
 
-    Args:
-        result: a saved result; one that was not saved has none.
-
     Returns:
         Figures by key of the class and kind of the context, not drawn yet.
-
-    Raises:
-        SimjudgeError: the saved gallery is damaged.
     """
     if result.contexts is None or not (result.folder / RESULT).is_file():
         return {}
@@ -50,14 +44,6 @@ def neighbour_figures(result: Result) -> dict[tuple[str, str], Callable[[], Repo
 
 def neighbour_figure(result: Result, item: GalleryItem, crops: dict[int, Crop]) -> ReportFigure:
     """Draw a context with its neighbours: boxes predicted solid, labelled dashed, coloured by class.
-
-    Args:
-        result: a saved result.
-        item: the context, with its neighbours.
-        crops: what is shown of each context, by row.
-
-    Returns:
-        The figure: Fig. 3 of arXiv 2208.01022.
 
     Raises:
         SimjudgeError: a crop is missing, or the result has no contexts.

@@ -20,9 +20,6 @@ MOST_TIMES_MORE = 100.0
 def next_step(result: Result) -> str:
     """Write what to do after the verdict over all classes together.
 
-    Args:
-        result: a saved or a fresh comparison.
-
     Returns:
         Sentences; empty for a sweep, which has no verdict.
     """
@@ -59,9 +56,6 @@ def times_more_frames(entry: ResultEntry) -> float | None:
     Intervals and the smallest gap that is shown shrink with the square root of the number of independent units. The
     larger of both must come down to the margin: the gap that would have been shown in 80 of 100 cases, and the upper
     end of the interval.
-
-    Args:
-        entry: a class, or all classes together.
 
     Returns:
         The factor, at least 1; None where one of the numbers is undefined or the margin is 0.

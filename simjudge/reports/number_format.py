@@ -15,7 +15,6 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
     Args:
         value: any number, None where undefined.
-        digits: digits behind the decimal point.
 
     Returns:
         The number with a typographic minus, without a sign where it rounds to 0; a dash where undefined.
@@ -27,14 +26,7 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
 
 def format_short(value: float) -> str:
-    """Write the number of an axis as short as it can be written.
-
-    Args:
-        value: any number.
-
-    Returns:
-        Such as 0.25, 1 or 1,500.
-    """
+    """Write the number of an axis as short as it can be written."""
     return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.4g}").replace("-", "−")
 
 
@@ -60,9 +52,6 @@ def format_count(value: float | None) -> str:
 
     Args:
         value: a whole number, None where undefined.
-
-    Returns:
-        The count with thousands set apart; a dash where undefined.
     """
     return DASH if value is None else f"{value:,.0f}"
 
@@ -84,9 +73,6 @@ def format_p(value: float | None) -> str:
 def format_interval(entry: ResultEntry) -> str:
     """Write the 95 % interval of the gap.
 
-    Args:
-        entry: a class, or all classes together.
-
     Returns:
         Such as "0.081 to 0.130"; empty where there is no interval.
     """
@@ -96,9 +82,6 @@ def format_interval(entry: ResultEntry) -> str:
 
 def format_gap(entry: ResultEntry) -> str:
     """Write the gap with its interval.
-
-    Args:
-        entry: a class, or all classes together.
 
     Returns:
         Such as "0.101 (95 %: 0.081 to 0.130)"; a dash where there is no gap.

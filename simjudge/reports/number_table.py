@@ -119,14 +119,7 @@ class Footnotes:
         self.reasons: list[str] = []
 
     def number(self, reason: str) -> int:
-        """Number a reason.
-
-        Args:
-            reason: text of a footnote.
-
-        Returns:
-            Its number: a new one where the reason is new.
-        """
+        """Number a reason."""
         if reason not in self.reasons:
             self.reasons.append(reason)
         return self.reasons.index(reason) + 1
@@ -136,13 +129,7 @@ def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any
     """Write what a row says about an entry.
 
     Args:
-        row: which fields, and how they are written.
-        entry: a class, or all classes together.
-        parameters: the settings of the comparison, as the result holds them.
         notes: takes up the reason for each undefined value, which is a dash in the cell.
-
-    Returns:
-        The cell.
     """
     texts, marks = [], []
     for field in row.fields:
@@ -156,11 +143,7 @@ def format_cell(row: NumberRow, entry: ResultEntry, parameters: Mapping[str, Any
 
 
 def is_number_table(path: Path) -> bool:
-    """Tell whether a file is one that `write_csv` wrote.
-
-    Args:
-        path: a file.
-    """
+    """Tell whether a file is one that `write_csv` wrote."""
     start = ",".join(_START).encode() + b","
     with path.open("rb") as stream:
         return stream.read(len(start)) == start
@@ -172,9 +155,6 @@ def write_csv(path: Path, results: Iterable[Result]) -> None:
     Args:
         path: the CSV file; it is replaced at once or not at all.
         results: the results; one that holds a sweep alone has no row.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
     """
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)

@@ -26,10 +26,6 @@ _READINGS = {
 def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
     """Write what the two overlaps mean.
 
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
     Returns:
         A sentence for O_A, one for O_B, and where both are defined one that reads them together.
     """
@@ -39,10 +35,6 @@ def overlap_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
 
 def joint_overlap_sentence(entry: ResultEntry, names: SetNames) -> str:
     """Read both overlaps together: what B covers of A, and what it shows beside.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
 
     Returns:
         A sentence or two; empty where an overlap is undefined.
@@ -61,9 +53,6 @@ def joint_overlap_sentence(entry: ResultEntry, names: SetNames) -> str:
 
 def overlap_reading(entry: ResultEntry) -> str:
     """Read both overlaps together, in a word or two for a table.
-
-    Args:
-        entry: a class, or all classes together.
 
     Returns:
         Words; empty where an overlap is undefined.

@@ -56,11 +56,7 @@ _GENERATOR = b'<meta name="generator" content="simjudge report">'
 
 
 def is_report(path: Path) -> bool:
-    """Tell whether a file is a page that `write_report` wrote.
-
-    Args:
-        path: a file.
-    """
+    """Tell whether a file is a page that `write_report` wrote."""
     with path.open("rb") as stream:
         return _GENERATOR in stream.read(8192)
 
@@ -69,12 +65,6 @@ def write_report(
     folders: Sequence[Path], out: Path, title: str = "", labels: Mapping[str, str] | None = None
 ) -> tuple[list[Result], Losses]:
     """Read result folders and write the page.
-
-    Args:
-        folders: folders that `simjudge compare` or `sweep` wrote.
-        out: the page.
-        title: its heading; by default the question that it answers.
-        labels: other names for sets and results (`relabelling.relabelled`).
 
     Returns:
         The results with these names, and what could not be shown (damaged crops).
@@ -92,16 +82,7 @@ def write_report(
 
 
 def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> str:
-    """Render the page.
-
-    Args:
-        results: what it shows.
-        losses: counts what could not be shown.
-        title: its heading; by default the question that it answers.
-
-    Returns:
-        The page as HTML.
-    """
+    """Render the page."""
     drawn = [r for r in results if r.contexts is not None]
     classes = sum(len(r.classes) for r in drawn)
     share, embedder = PageShare(len(results), maps=classes <= CHARTED), FigureEmbedder()

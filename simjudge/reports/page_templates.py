@@ -12,9 +12,6 @@ from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS, css_variables
 def load_template(name: str) -> Template:
     """Load the template of a page.
 
-    Args:
-        name: its file in the folder templates.
-
     Returns:
         The template. What it is given is escaped, and what it is not given is an error.
     """

@@ -50,52 +50,24 @@ VERDICT_COLOURS = {
 
 
 def verdict_colour(verdict: str) -> tuple[int, int, int]:
-    """The colour of a verdict on images and in RViz: that of the report on a dark ground.
-
-    Args:
-        verdict: a code, see `Verdict`.
-
-    Returns:
-        Red, green and blue, 0-255.
-    """
+    """The colour of a verdict on images and in RViz: that of the report on a dark ground."""
     return rgb(DARK[VERDICT_COLOURS[Verdict(verdict)]])
 
 
 def class_colours(names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-    """The colours of classes on images, clouds and in RViz: those of the report on a dark ground.
-
-    Args:
-        names: all classes that are shown together, in any order.
-
-    Returns:
-        Red, green and blue, 0-255, by name.
-    """
+    """The colours of classes on images, clouds and in RViz: those of the report on a dark ground."""
     ordered = sorted(set(names))
     return {name: rgb(DARK[colour]) for name, colour in zip(ordered, series_colours(ordered), strict=True)}
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Read a colour of a palette.
-
-    Args:
-        colour: as "#rrggbb".
-
-    Returns:
-        Red, green and blue, 0-255.
-    """
+    """Read a colour of a palette."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
 
 def css_variables(palette: dict[str, str]) -> str:
-    """Declare the colours of a palette as CSS custom properties.
-
-    Args:
-        palette: LIGHT or DARK.
-
-    Returns:
-        Declarations, to stand inside a CSS rule.
-    """
+    """Declare the colours of a palette as CSS custom properties."""
     return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
 
 

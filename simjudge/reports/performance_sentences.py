@@ -9,25 +9,13 @@ from simjudge.results.saved_result import ResultEntry
 
 
 def performance_sentences(entry: ResultEntry, names: SetNames) -> list[str]:
-    """Write everything that is said of the detector's performance.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Returns:
-        The sentences of this module that have their numbers.
-    """
+    """Write everything that is said of the detector's performance."""
     said = (performance_sentence(entry, names), share_sentence(entry, names), pointwise_sentence(entry, names.samples))
     return [line for line in said if line]
 
 
 def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
     """Write in which set the detector does better.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
 
     Returns:
         A sentence; empty where a set has no contexts.
@@ -43,10 +31,6 @@ def performance_sentence(entry: ResultEntry, names: SetNames) -> str:
 def share_sentence(entry: ResultEntry, names: SetNames) -> str:
     """Write mean W1 as a share of the mean performance in A: 0.08 of 0.8 is 10 %.
 
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
     Returns:
         A sentence; empty where there is no W1, or the mean performance is 0.
     """
@@ -61,10 +45,6 @@ def share_sentence(entry: ResultEntry, names: SetNames) -> str:
 
 def pointwise_sentence(entry: ResultEntry, samples: str = "objects") -> str:
     """Write how far the two performances of the same object lie apart, in paired sets.
-
-    Args:
-        entry: a class, or all classes together.
-        samples: "objects" or "patches".
 
     Returns:
         A sentence; empty where sets were not compared as pairs, or no object is in both.

@@ -40,9 +40,6 @@ def place_labels(
 
     Args:
         spots: the points, in points from the lower left corner of the axes.
-        widths: of the names, points.
-        marks: what no name should cover: points and lines.
-        room: what names must stay in.
 
     Returns:
         A place for each name: the first of the candidates, from near to far, that covers nothing; where there is none,
@@ -62,16 +59,7 @@ def place_labels(
 
 
 def spread_positions(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Move positions apart, each as little as possible.
-
-    Args:
-        wanted: positions, rising.
-        apart: the least distance of two neighbours.
-        low, high: the range that they stay within.
-
-    Returns:
-        As many positions, rising.
-    """
+    """Move positions apart, each as little as possible."""
     blocks: list[list[float]] = []  # what each block's first position should be, and how many positions it holds
     for n, position in enumerate(wanted):
         blocks.append([position - n * apart, 1])

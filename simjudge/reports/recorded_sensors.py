@@ -87,10 +87,8 @@ def read_recorded_sensors(
     """Read what a recording holds of a drive's sensors.
 
     Args:
-        path: a recording.
         topic: of the clouds; None: every topic of clouds that a sensor measured.
         image_topic: of the camera; None: the only one, else the first by name, which a note says.
-        progress: opens a progress bar.
 
     Raises:
         UsageError: there is no such topic of clouds.

@@ -39,16 +39,7 @@ class MapLine(NamedTuple):
 
 
 def map_figure(lines: Sequence[MapLine], axes_names: tuple[str, str], what: str) -> ReportFigure:
-    """Draw ways on a plane, a metre being as long on both axes; a dot marks each beginning.
-
-    Args:
-        lines: the ways; those without points are left out.
-        axes_names: of the axes.
-        what: one sentence that says what is drawn.
-
-    Returns:
-        The figure.
-    """
+    """Draw ways on a plane, a metre being as long on both axes; a dot marks each beginning."""
     with report_style():
         figure = ReportFigure(*_MAP, what)
         axes = add_axes(figure, (0, 0, *_MAP), (70, 14, 12, 46))
@@ -74,7 +65,6 @@ def imu_figure(series: ImuSeries, truth: ImuSeries | None, start: int) -> Report
     """Draw the signals of an IMU over time, and the truth over each where it is known.
 
     Args:
-        series: the readings.
         truth: the same without noise, None where it is not known.
         start: the stamp, nanoseconds, that times are counted from.
 

@@ -33,14 +33,7 @@ def report_recording(
     """Make the page of a recording: clouds from above and in perspective beside the camera's pictures, and signals.
 
     Args:
-        path: a recording.
         out: the page where the name ends in .html, else a folder that gets index.html.
-        settings: which instants are shown, and where figures go.
-        log: receives a line for every file that was written.
-        progress: opens a progress bar.
-
-    Returns:
-        The report; its sentences say the numbers of each sensor.
 
     Raises:
         UsageError: settings are given that a recording has no use for, or a topic or an instant is not there.
@@ -69,16 +62,7 @@ def report_recording(
 
 
 def render_recording_page(held: RecordedSensors, view: RecordingView, title: str = "") -> str:
-    """Render the page.
-
-    Args:
-        held: what was recorded.
-        view: what is shown of it.
-        title: its heading; by default the recording's name.
-
-    Returns:
-        The page as HTML.
-    """
+    """Render the page."""
     embedder = FigureEmbedder()
     return load_template("recording.html").render(
         title=title or held.path.name,

@@ -93,10 +93,6 @@ class _PageScale(NamedTuple):
 def make_recording_view(held: RecordedSensors, settings: ReportSettings) -> RecordingView:
     """Choose the instants, and draw everything.
 
-    Args:
-        held: what was recorded.
-        settings: which instants, how many, how far around the sensor.
-
     Raises:
         UsageError: an instant that was asked for lies outside of the recording.
     """
@@ -119,11 +115,7 @@ def choose_clouds(held: RecordedSensors, settings: ReportSettings) -> list[tuple
     """The clouds of the chosen instants: those of the first lidar, and the nearest of the others.
 
     Args:
-        held: a recording with lidars.
         settings: which instants, or how many: these are spread over the clouds that have a picture near, else over all.
-
-    Returns:
-        Lidars and the numbers of their clouds, instant by instant.
 
     Raises:
         UsageError: an instant that was asked for lies behind the last cloud.
@@ -278,11 +270,7 @@ def _add_imus(held: RecordedSensors, charts: dict[str, Chart], sentences: list[s
 
 
 def cloud_sentence(lidar: RecordedLidar) -> str:
-    """Say what a lidar's clouds hold, in numbers.
-
-    Args:
-        lidar: of a recording.
-    """
+    """Say what a lidar's clouds hold, in numbers."""
     clouds = lidar.clouds
     low, middle, high = int(clouds.points.min()), float(np.median(clouds.points)), int(clouds.points.max())
     each = f"{low:,} point{'s' if low != 1 else ''} each"

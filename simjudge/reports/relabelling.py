@@ -16,7 +16,6 @@ def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Res
     """Give sets and results the names that a person chose; the files keep theirs.
 
     Args:
-        results: the results.
         labels: new name by old name: "a" or "b" for these sets of every result, the name of a set, or of a result.
 
     Returns:

@@ -30,14 +30,7 @@ def export_report(
     """Write a comparison as a recording for rerun, or as a data set for FiftyOne.
 
     Args:
-        folders: one folder that `compare` wrote.
-        out: the file or the folder.
         settings: which of both, and whether something else there may be replaced.
-        log: receives a line that says how to look at it.
-        progress: opens a progress bar.
-
-    Returns:
-        The report; its sentences are the verdicts.
 
     Raises:
         UsageError: there are several folders, the folder holds no comparison, or a setting has no use here.

@@ -90,12 +90,7 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
     """
 
     def __init__(self, width: float, height: float, description: str = "") -> None:
-        """Make an empty figure.
-
-        Args:
-            width, height: size, points.
-            description: one sentence that says what is drawn.
-        """
+        """Make an empty figure."""
         super().__init__(figsize=(width / POINTS_PER_INCH, height / POINTS_PER_INCH), dpi=SCREEN_DPI)
         self.description = description
         self.tooltips: dict[str, list[str]] = {}
@@ -104,7 +99,6 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
         """Give the marks of an artist their tooltips.
 
         Args:
-            artist: what is drawn.
             texts: a text for each of its marks: one for a line, one for each point of a scatter.
         """
         name = f"tip{len(self.tooltips)}"
@@ -116,8 +110,6 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
 
         Args:
             fname: a file, by path or open for writing. The suffix says the format.
-            salt: figures of one page get different ids by different salts.
-            options: as `matplotlib.figure.Figure.savefig` takes them.
         """
         suffix = Path(fname).suffix[1:] if isinstance(fname, (str, Path)) else ""
         kind = str(options.get("format") or suffix or mpl.rcParams["savefig.format"]).lower()
@@ -128,14 +120,7 @@ class ReportFigure(Figure):  # type: ignore[misc] # matplotlib has other types w
             super().savefig(fname, **options)
 
     def svg(self, salt: str = "simjudge") -> str:
-        """Write the figure as SVG.
-
-        Args:
-            salt: figures of one page get different ids by different salts.
-
-        Returns:
-            The XML document.
-        """
+        """Write the figure as SVG."""
         text = io.StringIO()
         self.savefig(text, format="svg", salt=salt)
         return text.getvalue()
@@ -152,12 +137,8 @@ def add_axes(
     """Add axes at a fixed position: no layout engine, which would draw everything twice.
 
     Args:
-        figure: the figure.
         box: left, top, width and height in the figure, points from its upper left corner.
         margins: left, right, top and bottom, points, kept inside the box for numbers and names.
-
-    Returns:
-        The axes.
     """
     width, height = (side * POINTS_PER_INCH for side in figure.get_size_inches())
     left, right, top, bottom = margins
@@ -166,14 +147,7 @@ def add_axes(
 
 
 def axes_size(axes: Axes) -> tuple[float, float]:
-    """Measure axes.
-
-    Args:
-        axes: axes of a figure.
-
-    Returns:
-        Width and height, points.
-    """
+    """Measure axes."""
     figure = axes.figure
     width, height = (side * POINTS_PER_INCH for side in figure.get_size_inches())
     box = axes.get_position()
@@ -184,7 +158,6 @@ def plain_text(text: str, longest: int = 0) -> str:
     """Make a name fit to be drawn.
 
     Args:
-        text: any text, a user's name of a class among others.
         longest: cut longer texts to this many characters; 0 does not cut.
 
     Returns:

@@ -30,10 +30,7 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
     """Write a result as a rerun recording.
 
     Args:
-        result: a saved result.
-        out: the .rrd file; it appears whole or not at all.
         advance: told (frames done, frames in all).
-        overwrite: whether a file that is there may be replaced.
 
     Returns:
         Pictures that could not be read, and sets that are no longer there.
@@ -66,11 +63,7 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
 
 
 def summary_text(result: Result) -> str:
-    """Write the verdicts and what the overlaps mean, as Markdown.
-
-    Args:
-        result: a saved result.
-    """
+    """Write the verdicts and what the overlaps mean, as Markdown."""
     names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
     for entry in result.entries:
         lines += [f"## {entry.label}: {headline(entry)}", "", verdict_sentence(entry, names), ""]
@@ -131,10 +124,6 @@ def _boxes(rerun: Any, edges: np.ndarray, colours: Iterable[tuple[int, int, int]
 
 def context_text(shown: ResultFrames, row: int) -> str:
     """Write the numbers of a context.
-
-    Args:
-        shown: the frames of the result.
-        row: of the context.
 
     Returns:
         Class, performance, and W1 with the nearest context of the other set where it has these.

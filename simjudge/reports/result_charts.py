@@ -35,12 +35,7 @@ _CORNERS = (
 
 
 def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
-    """Draw each entry's gap with its interval and the margin; and below it W1 over what chance alone gives.
-
-    Args:
-        axes: where to draw; the first entry comes on top.
-        entries: the entries. One whose W1 is undefined is written so.
-    """
+    """Draw each entry's gap with its interval and the margin; and below it W1 over what chance alone gives."""
     set_axes(axes, (0.0, w1_axis_end(entries)), (len(entries) - 0.5, -0.5), "gap, and mean W1", "")
     axes.set_yticks(range(len(entries)), [plain_text(e.label, 24) for e in entries])
     axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
@@ -75,7 +70,6 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
     """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with the noise.
 
     Args:
-        axes: where to draw.
         points: what to draw. Points whose W1 is undefined are left out.
     """
     drawn = [p for p in points if p.entry.numbers.mean_w1 is not None]
@@ -165,15 +159,7 @@ SWEEP_PANELS = (
 def draw_sweep(
     axes: Axes, line: SweepLine, panel: SweepPanel, entries: Sequence[ResultEntry], colours: Sequence[str]
 ) -> None:
-    """Draw one quantity of a sweep against the setting that varies.
-
-    Args:
-        axes: where to draw.
-        line: the points.
-        panel: which quantity.
-        entries: which classes.
-        colours: names of their colours in the palette.
-    """
+    """Draw one quantity of a sweep against the setting that varies."""
     xs = [line.axis.value(curve) for curve in line.points]
     margin = (xs[-1] - xs[0]) * 0.03
     known = [e.numbers.number(f) or 0.0 for c in line.points for e in c.entries for f in panel.fields]

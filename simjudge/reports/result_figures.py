@@ -67,9 +67,6 @@ CLASS_FIGURES = (
 def result_figures(result: Result) -> Figures:
     """List the figures of a result.
 
-    Args:
-        result: a saved or a fresh result.
-
     Returns:
         Figures by the names of their files: of the whole result, of each class, of the sweep.
     """
@@ -88,11 +85,7 @@ def result_figures(result: Result) -> Figures:
 
 
 def file_name(text: str) -> str:
-    """Replace what a file name should not hold.
-
-    Args:
-        text: any text.
-    """
+    """Replace what a file name should not hold."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._")[:60] or "result"
 
 

@@ -61,10 +61,6 @@ class ResultFrames:
     def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
         """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG.
 
-        Args:
-            frame: the frame.
-            losses: grows by a picture that cannot be read.
-
         Returns:
             The bytes; None where there is no picture.
         """
@@ -79,29 +75,18 @@ class ResultFrames:
             return None
 
     def place(self, row: int) -> str:
-        """Write where a context is: its set, frame and number in the frame.
-
-        Args:
-            row: of the context.
-        """
+        """Write where a context is: its set, frame and number in the frame."""
         which = "A" if self.contexts.is_a[row] else "B"
         return f"{which}/{self.contexts.text('frame', [row])[0]}#{self.contexts['object'][row]:.0f}"
 
     def class_name(self, row: int) -> str:
-        """What the class of a context is called.
-
-        Args:
-            row: of the context.
-        """
+        """What the class of a context is called."""
         key = str(int(self.contexts.class_id[row]))
         return self.class_names.get(key, f"class {key}")
 
 
 def read_result_frames(result: Result) -> ResultFrames:
     """Gather the frames of a result, and read the data sets that it was made from.
-
-    Args:
-        result: a saved result.
 
     Returns:
         The frames; without the data sets that are no longer where they were.

@@ -21,11 +21,7 @@ _SWEEP_COLUMNS = (
 
 
 def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
-    """One line a class: the gap, W1 beside its noise, how much of each set the other one shows.
-
-    Args:
-        content: "by_class", "overall" and "class_names" of a result.json (docs/results.md).
-    """
+    """One line a class: the gap, W1 beside its noise, how much of each set the other one shows."""
     names = content.get("class_names", {})
     numbers = ComparisonNumbers.from_json(content)
     rows = [(str(names.get(key, key)), entry) for key, entry in numbers.by_class.items()]
@@ -42,11 +38,7 @@ def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
 
 
 def sweep_table(content: Mapping[str, Any]) -> SummaryTable:
-    """One line a point, over all classes.
-
-    Args:
-        content: "curves" of a sweep.json (docs/results.md).
-    """
+    """One line a point, over all classes."""
     return SummaryTable(_SWEEP_COLUMNS, [_sweep_row(point) for point in content["curves"]])
 
 

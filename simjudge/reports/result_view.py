@@ -148,17 +148,7 @@ class PageShare:
 
 
 def make_result_view(result: Result, share: PageShare, embedder: FigureEmbedder, losses: Losses) -> ResultView:
-    """Gather what the page shows of one result.
-
-    Args:
-        result: the result.
-        share: what it may take of the page.
-        embedder: puts figures into the page.
-        losses: counts what could not be shown.
-
-    Returns:
-        The view.
-    """
+    """Gather what the page shows of one result."""
     names = SetNames.of_result(result)
     parameters = result.header.get("parameters") or {}
     entries = ordered_entries(result)

@@ -123,9 +123,6 @@ class ClassCharts:
 def ordered_entries(result: Result) -> list[ResultEntry]:
     """Order the entries of a result for the page.
 
-    Args:
-        result: the result.
-
     Returns:
         All classes together, then class by class: by id where they are few, else by their gap. A single class
         is not shown a second time as all classes together.
@@ -143,16 +140,7 @@ def _gap(entry: ResultEntry) -> float:
 
 
 def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassVerdict:
-    """Put the verdict on an entry into words.
-
-    Args:
-        entry: a class, or all classes together.
-        result: the result it is of.
-        axis_end: where the axis ends (`w1_axis_end`).
-
-    Returns:
-        The verdict.
-    """
+    """Put the verdict on an entry into words."""
     names = SetNames.of_result(result)
     return ClassVerdict(
         result=result.name,
@@ -181,18 +169,7 @@ def sections(
     verdicts: Sequence[ClassVerdict],
     charts: ClassCharts,
 ) -> list[Section]:
-    """Make the sections of some entries.
-
-    Args:
-        result: the result; without contexts it has no sections.
-        entries: which classes.
-        gallery: their cards.
-        verdicts: the verdict of every entry of `ordered_entries`.
-        charts: which of them get charts.
-
-    Returns:
-        A section for each of the entries.
-    """
+    """Make the sections of some entries."""
     if result.contexts is None:
         return []
     names = SetNames.of_result(result)

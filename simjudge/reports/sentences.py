@@ -51,9 +51,6 @@ class SetNames:
     def of_result(cls, result: Result) -> SetNames:
         """Name the sets of a result.
 
-        Args:
-            result: a saved or a fresh result.
-
         Returns:
             The letters with the names of the sets; the plain letters where the sets have no names.
         """
@@ -63,22 +60,12 @@ class SetNames:
 
 
 def sample_words(header: Mapping[str, Any]) -> str:
-    """What the comparisons of a result call what has a performance.
-
-    Args:
-        header: of a result, with its parameters.
-
-    Returns:
-        "patches" where label pictures were compared, else "objects".
-    """
+    """What the comparisons of a result call what has a performance."""
     return "patches" if (header.get("parameters") or {}).get("task") == "semantic" else "objects"
 
 
 def headline(entry: ResultEntry) -> str:
     """Write the verdict as the page calls it.
-
-    Args:
-        entry: a class, or all classes together.
 
     Returns:
         Such as "Predicts within 0.05"; over little overlap "Predicts within 0.05, over 4 % of A".
@@ -98,9 +85,6 @@ def _is_partial(entry: ResultEntry) -> bool:
 def capitalized(text: str) -> str:
     """Begin a sentence.
 
-    Args:
-        text: that may begin in lower case.
-
     Returns:
         The text with a capital at its beginning, and otherwise as it is.
     """
@@ -109,10 +93,6 @@ def capitalized(text: str) -> str:
 
 def meaning(entry: ResultEntry, names: SetNames) -> str:
     """Write what the verdict means for the user.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
 
     Returns:
         A sentence that begins in lower case, to stand behind the headline of the verdict.
@@ -155,23 +135,12 @@ def _dead(entry: ResultEntry) -> str:
 
 
 def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
-    """Write what the verdict means and what it rests on.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
-
-    Returns:
-        Sentences, to stand behind the headline of the verdict.
-    """
+    """Write what the verdict means and what it rests on."""
     return f"{meaning(entry, names)} {evidence(entry)}".rstrip()
 
 
 def evidence(entry: ResultEntry) -> str:
     """Write the numbers that the verdict rests on.
-
-    Args:
-        entry: a class, or all classes together.
 
     Returns:
         A few sentences; empty where nothing was compared.
@@ -222,9 +191,6 @@ def _w1_beside_noise(entry: ResultEntry) -> str:
 def drawn_part(entry: ResultEntry) -> str:
     """Write which part of the contexts carries the draws.
 
-    Args:
-        entry: a class, or all classes together.
-
     Returns:
         A sentence; empty where all contexts do.
     """
@@ -265,9 +231,6 @@ def _not_tested() -> str:
 def corrected_p(entry: ResultEntry) -> str:
     """Write what p becomes where the class is one of several.
 
-    Args:
-        entry: a class, or all classes together.
-
     Returns:
         Words to stand behind p; empty where p stays as it is.
     """
@@ -280,9 +243,6 @@ def corrected_p(entry: ResultEntry) -> str:
 def effect_size(entry: ResultEntry) -> str:
     """Write how large the gap is, and over how much of A.
 
-    Args:
-        entry: a class, or all classes together.
-
     Returns:
         Words to stand under the headline of the verdict; empty without a gap, and where too little was compared.
     """
@@ -294,10 +254,6 @@ def effect_size(entry: ResultEntry) -> str:
 
 def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
     """Write the verdict's numbers, as short as they can stand together.
-
-    Args:
-        entry: a class, or all classes together.
-        names: what the sets are called.
 
     Returns:
         Gap, interval, p, mean W1, noise and both overlaps on a line.
@@ -320,9 +276,6 @@ def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
 def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     """Write how classes are judged among several.
 
-    Args:
-        entries: the classes.
-
     Returns:
         A sentence; empty for fewer than two tested classes.
     """
@@ -337,16 +290,7 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
 
 
 def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, Any]) -> str:
-    """Write why a field of an entry is undefined.
-
-    Args:
-        entry: a class, or all classes together.
-        field: the field, as docs/results.md names it.
-        parameters: the settings of the comparison, as the result holds them.
-
-    Returns:
-        The reason, for a footnote.
-    """
+    """Write why a field of an entry is undefined."""
     if field.startswith("pointwise") and not parameters.get("paired"):
         return "the sets were not compared as pairs"
     if entry.numbers.lacks_gap and field in _DRAWN:

@@ -17,10 +17,6 @@ _WIDEST, _JPEG_QUALITY = 420, 85
 def frame_uri(frames: FrameSet, share: float) -> str:
     """A picture of a set as a data URI, made small.
 
-    Args:
-        frames: the set.
-        share: which frame: 0 is the first, 1 the last.
-
     Raises:
         SimjudgeError: the set has no pictures, or this one cannot be read.
     """

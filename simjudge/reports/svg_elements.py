@@ -13,12 +13,7 @@ def element(name: str, *children: str, **attributes: object) -> Markup:
     """Write one SVG element.
 
     Args:
-        name: its tag.
-        children: elements, or text that is escaped.
         attributes: a trailing underscore is dropped (`class_`), the others become hyphens. None leaves one out.
-
-    Returns:
-        The element.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute_text(value))}"'

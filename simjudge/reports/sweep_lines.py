@@ -64,9 +64,6 @@ class SweepLine:
 def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
     """Find what a sweep can draw.
 
-    Args:
-        curves: all points of the sweep.
-
     Returns:
         A line for each setting along which two points or more share the other setting. Among several such lines it is
         the fullest one; among equally full ones the one that holds the paper's setting.
@@ -86,9 +83,6 @@ def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
 
 def sweep_entries(curves: Sequence[Curve]) -> list[ResultEntry]:
     """Choose the entries that a sweep draws.
-
-    Args:
-        curves: all points of the sweep, at least one.
 
     Returns:
         All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.

@@ -31,10 +31,6 @@ class SweepCharts:
 def sweep_charts(result: Result, embedder: FigureEmbedder) -> SweepCharts | None:
     """Draw the sweep of a result.
 
-    Args:
-        result: a result.
-        embedder: puts figures into the page.
-
     Returns:
         The charts; None for a result without a sweep.
     """

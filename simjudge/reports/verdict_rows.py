@@ -23,9 +23,6 @@ AXIS_HEIGHT = 16
 def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
     """Choose where the axis of gap and W1 ends.
 
-    Args:
-        entries: everything that is drawn along this axis.
-
     Returns:
         A round number above all their gaps, intervals, W1 and noise.
     """
@@ -35,15 +32,7 @@ def w1_axis_end(entries: Sequence[ResultEntry]) -> float:
 
 
 def entry_tooltip(entry: ResultEntry, label: str) -> str:
-    """Write an entry's numbers on a line, W1 with everything that must stand beside it.
-
-    Args:
-        entry: its numbers.
-        label: what it is called.
-
-    Returns:
-        The line.
-    """
+    """Write an entry's numbers on a line, W1 with everything that must stand beside it."""
     numbers = entry.numbers
     adjusted = "" if numbers.adjusted_w1 is None else f", adjusted {format_number(numbers.adjusted_w1)}"
     return (
@@ -55,15 +44,7 @@ def entry_tooltip(entry: ResultEntry, label: str) -> str:
 
 
 def verdict_row(entry: ResultEntry, end: float) -> Markup:
-    """Draw an entry's gap with its interval against the margin; and below it W1 against what chance gives.
-
-    Args:
-        entry: its numbers.
-        end: where the axis ends (`w1_axis_end`).
-
-    Returns:
-        An SVG that stretches to any width.
-    """
+    """Draw an entry's gap with its interval against the margin; and below it W1 against what chance gives."""
     parts = [
         element("line", x1=_along(t, end), x2=_along(t, end), y1=0, y2=ROW_HEIGHT, class_="grid")
         for t in axis_ticks(end)
@@ -92,14 +73,7 @@ def verdict_row(entry: ResultEntry, end: float) -> Markup:
 
 
 def verdict_axis(end: float) -> Markup:
-    """Draw the axis below the rows.
-
-    Args:
-        end: where it ends (`w1_axis_end`).
-
-    Returns:
-        An SVG that stretches to any width.
-    """
+    """Draw the axis below the rows."""
     parts = []
     for value in axis_ticks(end):
         anchor = "start" if value == 0 else ("end" if value > 0.97 * end else "middle")

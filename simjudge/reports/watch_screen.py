@@ -67,7 +67,6 @@ class Screen:
         """Open it.
 
         Args:
-            where: it is shown.
             save: the .rrd file where it is a file; it has its name once the screen is closed.
             quality: of the JPEG images that are made of raw ones, percent.
 
@@ -138,8 +137,6 @@ class Screen:
 
         Args:
             stamp: its time, nanoseconds.
-            data: the compressed bytes.
-            media_type: their format, such as "image/jpeg".
         """
         self._at(stamp)
         self._recording.log("camera", self._rerun.EncodedImage(contents=data, media_type=media_type))
@@ -150,10 +147,6 @@ class Screen:
         Args:
             stamp: time of the image, nanoseconds.
             layer: "ground_truth", "detections" or "contexts"; a layer replaces what it showed before.
-            boxes: the boxes.
-
-        Raises:
-            ValueError: there is no such layer.
         """
         if layer not in _LAYERS:
             raise ValueError(layer)
@@ -175,7 +168,6 @@ class Screen:
         Args:
             stamp: their time, nanoseconds.
             states: the numbers of each class. An undefined number leaves a gap in its curve.
-            about: further lines below the table, by name.
         """
         self._at(stamp)
         if not self._judged:
@@ -200,11 +192,7 @@ class Screen:
         return self._signals
 
     def close(self) -> Path | None:
-        """Finish; the file that was saved, None where there is none.
-
-        Raises:
-            SimjudgeError: the file cannot be written.
-        """
+        """Finish; the file that was saved, None where there is none."""
         self._recording.flush()
         self._recording.disconnect()
         if self._save is None or self._temporary is None or not self._temporary.exists():

@@ -38,8 +38,6 @@ class SignalLayers:
         """Show on a recording.
 
         Args:
-            rerun: the module.
-            recording: the stream.
             new_kind: called when readings of a kind come for the first time.
         """
         self._rerun, self._recording, self._new_kind = rerun, recording, new_kind
@@ -53,9 +51,7 @@ class SignalLayers:
         """Show points, coloured by height; the first cloud chooses the heights at the ends of the colours.
 
         Args:
-            topic: where they are from.
             points: (N, 3), metres; what is not finite is left out.
-            mount: pose of their frame in that of the screen.
         """
         self._take(CLOUDS)
         places = mount.to_world(finite_points(points))
@@ -68,21 +64,13 @@ class SignalLayers:
         """Show the points of a scan in one plane, in one colour.
 
         Args:
-            topic: where they are from.
             points: (N, 3), metres.
-            mount: pose of their frame in that of the screen.
         """
         self._take(CLOUDS)
         self._points(topic, mount.to_world(points), np.array([_SCAN], np.uint8))
 
     def show_boxes(self, topic: str, boxes: RecordedBoxes, mount: Pose) -> None:
-        """Show 3-D boxes with their classes' names.
-
-        Args:
-            topic: where they are from.
-            boxes: in their frame.
-            mount: pose of their frame in that of the screen.
-        """
+        """Show 3-D boxes with their classes' names."""
         self._take(CLOUDS)
         names = [name or str(number) for name, number in zip(boxes.class_name, boxes.class_id.tolist(), strict=True)]
         colours = [
@@ -102,7 +90,6 @@ class SignalLayers:
         """Show a reading of an IMU as points of curves.
 
         Args:
-            topic: where it is from.
             turning: turn rates, rad/s; None where they are not measured.
             force: accelerations, m/s^2; None where they are not measured.
         """
@@ -122,7 +109,6 @@ class SignalLayers:
         """Show a fix: a piece of the track in metres east and north of the first fix, and a place on the earth.
 
         Args:
-            topic: where it is from.
             place: latitude and longitude, degrees, and altitude, metres.
         """
         self._take(TRACKS)
@@ -138,14 +124,7 @@ class SignalLayers:
         self._recording.log(path, self._rerun.GeoPoints(lat_lon=[place[:2]]))
 
     def views(self, parts: Any) -> tuple[list[Any], list[Any]]:
-        """The views of what has come, for a layout.
-
-        Args:
-            parts: the module rerun.blueprint.
-
-        Returns:
-            The view in space, and the curves and maps.
-        """
+        """The views of what has come, for a layout."""
         spatial, others = [], []
         if CLOUDS in self.kinds:
             spatial.append(parts.Spatial3DView(origin=CLOUDS, name="points: x ahead, y left, z up, coloured by height"))

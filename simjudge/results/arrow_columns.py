@@ -20,15 +20,7 @@ _LONGEST = 200
 
 
 def unreadable_table(path: Path, error: Exception) -> SimjudgeError:
-    """What is said of a file that pyarrow refuses.
-
-    Args:
-        path: the file.
-        error: pyarrow's, which in some versions names the file itself, twice.
-
-    Returns:
-        An error of one line that names the file once.
-    """
+    """What is said of a file that pyarrow refuses."""
     reason = first_line(error, after=f"'{path}': ")
     return SimjudgeError(f"{path}: cannot be read as a table ({reason})")
 
@@ -37,7 +29,6 @@ def first_line(error: Exception, *, after: str = "") -> str:
     """The first line of an error, at most 200 characters.
 
     Args:
-        error: of another library.
         after: the line is shown from behind the last place where this stands; all of it where it does not.
     """
     line = (str(error).splitlines() or [type(error).__name__])[0]
@@ -50,9 +41,6 @@ def number_column(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None =
     Args:
         values: int64, float64 or bool (N,).
         mask: bool (N,), where the column is null; None for nowhere.
-
-    Returns:
-        The column, of the array's type.
     """
     known = None if mask is None or not mask.any() else pa.py_buffer(np.packbits(~mask, bitorder="little"))
     kind = pa.from_numpy_dtype(values.dtype)
@@ -61,14 +49,7 @@ def number_column(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None =
 
 
 def text_column(texts: Sequence[str]) -> pa.Array:
-    """Make a column of texts.
-
-    Args:
-        texts: N texts.
-
-    Returns:
-        The column, of type string.
-    """
+    """Make a column of texts."""
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])

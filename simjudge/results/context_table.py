@@ -47,11 +47,7 @@ class ContextTable:
     """
 
     def __init__(self, table: pa.Table) -> None:
-        """Wrap a table.
-
-        Args:
-            table: has all columns.
-        """
+        """Wrap a table."""
         self.table = table
         self._columns: dict[str, Column] = {}
         self.is_a: npt.NDArray[np.bool_] = column_numbers(pc.equal(_text(table["set"]), text_column(["a"])[0])) == 1
@@ -62,11 +58,7 @@ class ContextTable:
         return len(self.is_a)
 
     def __getitem__(self, name: str) -> Column:
-        """A column of numbers, float64 (N,).
-
-        Args:
-            name: of the column, see docs/results.md.
-        """
+        """A column of numbers, float64 (N,)."""
         if name not in self._columns:
             self._columns[name] = column_numbers(self.table[name])
         return self._columns[name]
@@ -75,11 +67,7 @@ class ContextTable:
         """A text column at some rows.
 
         Args:
-            name: "set", "frame" or "class_name".
             rows: int (K,), numbers of contexts.
-
-        Returns:
-            K texts.
         """
         return [str(v) for v in _text(self.table[name]).take(number_column(np.asarray(rows, np.int64))).to_pylist()]
 
@@ -106,11 +94,7 @@ class ContextTable:
         return self.table
 
     def to_pandas(self) -> Any:
-        """The table as a pandas.DataFrame, one context a row.
-
-        Raises:
-            SimjudgeError: pandas is not installed.
-        """
+        """The table as a pandas.DataFrame, one context a row."""
         if find_spec("pandas") is None:
             raise SimjudgeError("to_pandas() needs pandas: pip install pandas (or use to_arrow())")
         return self.table.to_pandas()
@@ -131,9 +115,6 @@ class ContextTable:
 
 def read_contexts(path: Path) -> ContextTable:
     """Read `contexts.parquet`.
-
-    Args:
-        path: the file.
 
     Raises:
         SimjudgeError: it is missing, damaged, or lacks a column.

@@ -28,11 +28,7 @@ _CODES: Mapping[str, Mapping[str, str]] = {"verdict": _VERDICTS, "verdict_study"
 
 
 def current_content(content: Any) -> Any:
-    """The content of a result file, with codes where an earlier version wrote words.
-
-    Args:
-        content: of any JSON file of a result folder.
-    """
+    """The content of a result file, with codes where an earlier version wrote words."""
     if isinstance(content, list):
         return [current_content(value) for value in content]
     if not isinstance(content, dict):

@@ -65,19 +65,13 @@ def save_gallery(
     """Cut what the report will show, and write `folder`/gallery: JPEG crops and gallery.json (docs/results.md).
 
     Args:
-        folder: the result folder.
         set_a, set_b: the compared sets; only the pictures of chosen frames are read, each once.
-        contexts: the table of the result.
         patch: height and width, pixels.
         per_kind: how many contexts of each class with the highest, the median and the lowest W1, and without overlap.
-        min_score: predictions below it are not drawn.
         items: what is shown; None to choose it here, without neighbours.
 
     Returns:
         Damaged pictures whose crops are missing. Sets without pictures are no loss: their boxes are drawn alone.
-
-    Raises:
-        SimjudgeError: the folder cannot be written.
     """
     items = select_items(contexts, per_kind) if items is None else items
     rows = sorted({row for item in items for row in item.rows})
@@ -100,8 +94,6 @@ def crops_without_images(contexts: ContextTable, items: list[GalleryItem], patch
     """Make crops without images, from the table alone: its labelled boxes and the predictions assigned to them.
 
     Args:
-        contexts: the table of the result.
-        items: which contexts are shown.
         patch: height and width of the patch, pixels.
 
     Returns:

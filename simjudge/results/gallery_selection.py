@@ -65,7 +65,6 @@ def select_items(contexts: ContextTable, per_kind: int) -> list[GalleryItem]:
     """Select what a gallery shows of each class: highest, median and lowest W1, and contexts without overlap.
 
     Args:
-        contexts: the table of the result.
         per_kind: the most contexts of each kind and class; fewer where there are many classes (MAX_ITEMS). Contexts
             whose frame and partner the same kind does not show yet come first, because others look alike.
 
@@ -92,8 +91,6 @@ def patch_and_crop(contexts: ContextTable, row: int, patch: tuple[int, int]) -> 
     """Find the patch of a context and the crop around it.
 
     Args:
-        contexts: the table of the result.
-        row: the context's row.
         patch: height and width of the patch, pixels.
 
     Returns:
@@ -130,9 +127,7 @@ def dissimilar_first(rows: Iterable[int], alike: Sequence[npt.NDArray[Any]], cou
     """Choose rows that look unlike each other where there are such.
 
     Args:
-        rows: numbers of things, the best first.
         alike: columns by these numbers: things that share a value of one (frame, partner) look alike.
-        count: the most rows to choose.
 
     Returns:
         The first rows that share nothing with one that was taken before, then others.

@@ -29,11 +29,7 @@ class NamedComparison:
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
-        """A comparison that was saved, or is fresh.
-
-        Args:
-            result: of `compare`.
-        """
+        """A comparison that was saved, or is fresh."""
         return cls(result.name, result.entries, result.measures)
 
 
@@ -49,14 +45,7 @@ class GapLimit:
 
     @classmethod
     def parse(cls, given: str) -> GapLimit:
-        """Read the text of the option.
-
-        Args:
-            given: "gap", or "gap:0.05".
-
-        Raises:
-            UsageError: it is neither.
-        """
+        """Read the text of the option."""
         kind, colon, number = given.partition(":")
         try:
             margin = float(number) if colon else None
@@ -76,7 +65,6 @@ class GapLimit:
         """Whether a comparison shows such a gap.
 
         Args:
-            entry: a class, or all classes together.
             p_adjusted: p, corrected for the number of classes and comparisons; None where nothing was tested.
         """
         low, high = entry.numbers.gap_low, entry.numbers.gap_high
@@ -89,12 +77,6 @@ class GapLimit:
         """The comparisons, and classes of them, that show such a gap.
 
         Several comparisons are corrected for their number (Holm); a class counts only where its comparison does.
-
-        Args:
-            compared: the comparisons.
-
-        Returns:
-            Each with its entry, in the order given.
         """
         adjusted = holm([one.entries[0].numbers.p_adjusted for one in compared])
         return [
@@ -105,11 +87,7 @@ class GapLimit:
         ]
 
     def lines(self, compared: Sequence[NamedComparison]) -> list[str]:
-        """What to say of the gaps, a line each.
-
-        Args:
-            compared: see `gaps`.
-        """
+        """What to say of the gaps, a line each."""
         return [
             f"{one.name}, {entry.label}: gap {entry.numbers.gap:.3f}"
             f" (95 %: {entry.numbers.gap_low:.3f} to {entry.numbers.gap_high:.3f})"
@@ -128,11 +106,7 @@ class GapLimit:
         return one.verdict_at(times * one.margin, comparisons) in (Verdict.GAP, Verdict.LARGE_GAP)
 
     def sight(self, compared: Sequence[NamedComparison]) -> str:
-        """What comparisons without such a gap would have shown: the words behind "passed".
-
-        Args:
-            compared: see `gaps`.
-        """
+        """What comparisons without such a gap would have shown: the words behind "passed"."""
         if not compared:
             return "nothing was compared"
         overall = [one.entries[0] for one in compared]

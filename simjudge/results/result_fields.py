@@ -254,9 +254,6 @@ class GalleryFile(OpenFields):
 def read_result(path: Path) -> dict[str, Any]:
     """Read a result.json.
 
-    Args:
-        path: the file.
-
     Returns:
         What it says; numbers that JSON does not have, but Python reads (NaN), are None.
 
@@ -270,12 +267,6 @@ def read_result(path: Path) -> dict[str, Any]:
 def read_sweep(path: Path) -> dict[str, Any]:
     """Read a sweep.json.
 
-    Args:
-        path: the file.
-
-    Returns:
-        What it says, as `read_result` has it.
-
     Raises:
         SimjudgeError: it cannot be read, or says something else.
     """
@@ -286,9 +277,6 @@ def read_sweep(path: Path) -> dict[str, Any]:
 def read_gallery(path: Path) -> GalleryFile:
     """Read a gallery.json.
 
-    Args:
-        path: the file.
-
     Raises:
         SimjudgeError: it cannot be read, or says something else.
     """
@@ -297,11 +285,6 @@ def read_gallery(path: Path) -> GalleryFile:
 
 def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
     """Read a JSON file of a result folder.
-
-    Args:
-        path: the file.
-        model: what it must say.
-        noun: what the file is, for messages.
 
     Returns:
         What it says, in today's words; numbers that JSON does not have, but Python reads (NaN), are None.

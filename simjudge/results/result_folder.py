@@ -28,12 +28,6 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
     An earlier result under that name is replaced; a folder that holds anything else is refused.
 
-    Args:
-        folder: where the result belongs.
-
-    Yields:
-        The temporary folder.
-
     Raises:
         SimjudgeError: `folder` holds files that no result has, or cannot be written.
     """
@@ -44,12 +38,6 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
 def check_result_folder(folder: Path) -> bool:
     """Refuse a place where a result must not be written, before the work is done.
-
-    Args:
-        folder: where the result belongs; it need not exist.
-
-    Returns:
-        Whether an earlier result is there.
 
     Raises:
         SimjudgeError: `folder` is a file, or holds files that no result has.
@@ -66,12 +54,7 @@ def check_result_folder(folder: Path) -> bool:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write readable JSON, refusing numbers that JSON does not have.
-
-    Args:
-        path: the file; replaced whole or not at all.
-        content: what it holds.
-    """
+    """Write readable JSON, refusing numbers that JSON does not have."""
     with atomic_file(path) as temporary:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -81,7 +64,6 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a CSV table whose columns are all that any row has, in order of appearance.
 
     Args:
-        path: the file; replaced whole or not at all.
         rows: cells by column; a row leaves empty what it has not.
     """
     held = list(rows)
@@ -94,10 +76,6 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
     """Refuse the folder of a study where a result is needed, and name one in it.
-
-    Args:
-        folders: any folders.
-        names: of files by which a fitting result is known.
 
     Raises:
         UsageError: one is the folder of a study.

@@ -103,11 +103,7 @@ class Result:
         return self.classes if self.overall is None else (self.overall, *self.classes)
 
     def set_name(self, which: str) -> str:
-        """What a set is called: its letter where it has no name.
-
-        Args:
-            which: "a" or "b".
-        """
+        """What a set is called: its letter where it has no name."""
         inputs = self.header.get("inputs", {})
         given = inputs.get(which) or {}
         return str(given.get("name") or Path(str(given.get("path", ""))).name or which.upper())
@@ -120,9 +116,6 @@ def halves_of(side: str) -> str:
 
 def load_results(folders: Sequence[Path]) -> list[Result]:
     """Read result folders; folders of the same name are told apart by number.
-
-    Args:
-        folders: each as `compare` or `sweep` wrote it.
 
     Raises:
         SimjudgeError: a folder holds no result, or a file in it is damaged.
@@ -138,10 +131,6 @@ def load_results(folders: Sequence[Path]) -> list[Result]:
 
 def load_result(folder: Path, name: str | None = None) -> Result:
     """Read one result folder.
-
-    Args:
-        folder: as `compare` or `sweep` wrote it.
-        name: what to call the result; by default the folder's name.
 
     Raises:
         SimjudgeError: the folder holds no result, or a file in it is damaged.
@@ -162,27 +151,14 @@ def load_result(folder: Path, name: str | None = None) -> Result:
 
 
 def comparison_from_content(content: Mapping[str, Any], contexts: ContextTable, name: str, folder: Path) -> Result:
-    """The result that the content of a result.json says.
-
-    Args:
-        content: as docs/results.md has it.
-        contexts: the table that goes with it.
-        name: what to call the result.
-        folder: where its gallery is.
-    """
+    """The result that the content of a result.json says."""
     overall, *classes = result_entries(content, content)
     control = ComparisonNumbers.from_json(content).control
     return Result(name, folder, content, overall, tuple(classes), contexts, control=control)
 
 
 def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> Result:
-    """The result that the content of a sweep.json says.
-
-    Args:
-        content: as docs/results.md has it.
-        name: what to call the result.
-        folder: where it is.
-    """
+    """The result that the content of a sweep.json says."""
     curves = []
     for point in content["curves"]:
         height, width = point["patch"]
@@ -191,12 +167,7 @@ def sweep_from_content(content: Mapping[str, Any], name: str, folder: Path) -> R
 
 
 def result_entries(numbers: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[ResultEntry, ...]:
-    """All classes together first, then class by class.
-
-    Args:
-        numbers: with "by_class" and "overall".
-        header: with "class_names".
-    """
+    """All classes together first, then class by class."""
     names, found = header.get("class_names") or {}, ComparisonNumbers.from_json(numbers)
     ordered = sorted(found.by_class.items(), key=lambda pair: int(pair[0]))
     classes = [ResultEntry(key, names.get(key) or f"class {key}", entry) for key, entry in ordered]

@@ -21,11 +21,6 @@ def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
     """A verdict as a person reads it.
 
     Args:
-        verdict: a code, see `Verdict`.
-        margin: difference of performance from which a gap matters.
         unit: of the margin; empty where it has none.
-
-    Returns:
-        Such as "predicts within 0.05".
     """
     return VERDICT_WORDS[Verdict(verdict)].format(margin=f"{margin:g} {unit}".rstrip())

@@ -85,9 +85,6 @@ class CloudSeries(ShortRepr):
     def read(self, row: int) -> FloatArray:
         """Read the points of one cloud that have a place.
 
-        Args:
-            row: number of the cloud.
-
         Returns:
             (N, 3), in the frame `frame`, metres.
         """
@@ -127,25 +124,13 @@ class _CloudRows:
 
 
 def measured_cloud_topics(recording: Recording) -> list[str]:
-    """The topics of point clouds that a sensor measured.
-
-    Args:
-        recording: open for reading.
-
-    Returns:
-        Names, sorted; without those that hold the truth beside another.
-    """
+    """The topics of point clouds that a sensor measured."""
     held = [topic for topic in cloud_topics(recording) if recording.counts[topic]]
     return [topic for topic in held if not (topic.endswith(TRUTH) and topic.removesuffix(TRUTH) in held)]
 
 
 def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> CloudSeries:
     """Read what a topic of point clouds holds.
-
-    Args:
-        recording: open for reading.
-        topic: of PointCloud2.
-        losses: takes the messages that cannot be read.
 
     Returns:
         The clouds; empty where none can be read.
@@ -165,11 +150,6 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
 def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
     """Read the labelled boxes beside a topic of clouds: TOPIC/boxes, else the one vision_msgs/Detection3DArray.
 
-    Args:
-        recording: open for reading.
-        topic: of the clouds.
-        losses: takes the messages that cannot be decoded.
-
     Returns:
         Boxes by stamp, nanoseconds; nothing where none were recorded.
 
@@ -181,11 +161,6 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
 
 def read_found_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:
     """Read the boxes that a detector found in a topic of clouds: TOPIC/cuboids.
-
-    Args:
-        recording: open for reading.
-        topic: of the clouds.
-        losses: takes the messages that cannot be decoded.
 
     Returns:
         Boxes by stamp, nanoseconds; nothing where no detector has run.
@@ -235,18 +210,7 @@ def _count(message: Any) -> int:
 
 
 def read_static_transforms(recording: Recording, losses: Losses) -> TransformTree:
-    """Read the transforms that hold for ever.
-
-    Args:
-        recording: open for reading.
-        losses: takes the messages that cannot be decoded.
-
-    Returns:
-        The transforms of all topics called tf_static.
-
-    Raises:
-        SimjudgeError: a frame has two parents.
-    """
+    """Read the transforms that hold for ever."""
     found = [info.topic for info in recording.topic_infos() if info.type == TRANSFORMS]
     topics = {topic for topic in found if topic.endswith("tf_static")}
     tree = TransformTree(f"{recording.path}: tf_static")

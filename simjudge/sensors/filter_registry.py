@@ -26,32 +26,18 @@ class FilterRegistry(Generic[AnyFilter]):
         """Begin without filters.
 
         Args:
-            noun: what they are, for messages.
             supplied: parameters that simjudge gives where a filter has them; a file cannot.
         """
         self.functions: dict[str, AnyFilter] = {}
         self._noun, self._supplied = noun, supplied
 
     def register(self, function: OneFilter) -> OneFilter:
-        """Register a filter under its function's name; to be used as a decorator.
-
-        Args:
-            function: the filter.
-
-        Returns:
-            The function itself.
-        """
+        """Register a filter under its function's name; to be used as a decorator."""
         self.functions[function.__name__] = function  # type: ignore[assignment] # decorators keep the exact type
         return function
 
     def find(self, name: str) -> AnyFilter:
         """The filter of a name, from simjudge or from a plugin.
-
-        Args:
-            name: a function's name.
-
-        Returns:
-            The function.
 
         Raises:
             UsageError: there is none of that name, or a plugin cannot be imported.
@@ -63,40 +49,16 @@ class FilterRegistry(Generic[AnyFilter]):
         return self.functions[name]
 
     def parameters(self, name: str) -> dict[str, inspect.Parameter]:
-        """The parameters of a filter that a file can give.
-
-        Args:
-            name: of the filter.
-
-        Returns:
-            Parameters by name, in the function's order.
-
-        Raises:
-            UsageError: as `find`.
-        """
+        """The parameters of a filter that a file can give."""
         _, *others = inspect.signature(self.find(name)).parameters.items()
         return {key: parameter for key, parameter in others if key not in self._supplied}
 
     def supplied(self, name: str) -> frozenset[str]:
-        """The parameters of a filter that simjudge gives.
-
-        Args:
-            name: of the filter.
-
-        Raises:
-            UsageError: as `find`.
-        """
+        """The parameters of a filter that simjudge gives."""
         return self._supplied & inspect.signature(self.find(name)).parameters.keys()
 
     def parameter_types(self, name: str) -> dict[str, str]:
-        """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas.
-
-        Args:
-            name: of the filter.
-
-        Raises:
-            UsageError: as `find`.
-        """
+        """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas."""
         hints = typing.get_type_hints(self.find(name))
         found = {parameter: _schema_type(hints.get(parameter)) for parameter in self.parameters(name)}
         return {parameter: kind for parameter, kind in found.items() if kind}
@@ -118,10 +80,6 @@ class FilterRegistry(Generic[AnyFilter]):
 
     def check(self, name: str, given: Mapping[str, Any]) -> None:
         """Check that a filter exists, has the parameters that are given, and is given those that it needs.
-
-        Args:
-            name: of the filter.
-            given: parameters by name.
 
         Raises:
             UsageError: one of this does not hold.

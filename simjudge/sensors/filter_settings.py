@@ -17,14 +17,7 @@ Gains = tuple[float, float, float]
 
 
 def channel_gains(given: str | Sequence[float]) -> Gains:
-    """Gains of red, green and blue.
-
-    Args:
-        given: three numbers, or text such as "1.4,1,0.65".
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """Gains of red, green and blue."""
     try:
         red, green, blue = (float(part) for part in (given.split(",") if isinstance(given, str) else given))
     except (TypeError, ValueError):

@@ -25,9 +25,6 @@ def add_plugin(module: str) -> None:
 
     Args:
         module: its name, as in an import statement; the working folder counts too.
-
-    Raises:
-        UsageError: it cannot be imported.
     """
     known = _named_modules()
     if module not in known:
@@ -36,11 +33,7 @@ def add_plugin(module: str) -> None:
 
 
 def load_plugins() -> None:
-    """Import all modules that are named by the environment or by an entry point.
-
-    Raises:
-        UsageError: one cannot be imported.
-    """
+    """Import all modules that are named by the environment or by an entry point."""
     for module in _named_modules():
         _load_named(module)
     for entry in entry_points(group=GROUP):

@@ -81,13 +81,7 @@ class FilterChain:
     """The filters of one stage of one sensor, with what they keep from reading to reading."""
 
     def __init__(self, steps: tuple[FilterStep, ...], stage: Stage, seed: tuple[int, ...]) -> None:
-        """Prepare the filters.
-
-        Args:
-            steps: all filters of the sensor.
-            stage: those of this stage are run.
-            seed: of the sensor; each filter draws numbers of its own.
-        """
+        """Prepare the filters."""
         self._steps: list[tuple[ReadingFilter, dict[str, Any]]] = []
         for number, step in enumerate(steps):
             function = READING_FILTERS.find(step.name)
@@ -107,9 +101,6 @@ class FilterChain:
     def run(self, reading: SensorReading) -> SensorReading | None:
         """Send a reading through the filters.
 
-        Args:
-            reading: as it comes in.
-
         Returns:
             As it comes out; None where it is lost.
         """
@@ -125,10 +116,6 @@ class FilterChain:
 def saturate(reading: SensorReading, *, limit: float) -> SensorReading:
     """Keep each component within plus and minus a limit, as a device of limited range does.
 
-    Args:
-        reading: of numbers.
-        limit: in the reading's unit, above 0.
-
     Raises:
         UsageError: the limit is not above 0.
     """
@@ -139,10 +126,6 @@ def saturate(reading: SensorReading, *, limit: float) -> SensorReading:
 @reading_filter
 def quantize(reading: SensorReading, *, step: float) -> SensorReading:
     """Round each component to a multiple of the device's resolution.
-
-    Args:
-        reading: of numbers.
-        step: in the reading's unit, above 0.
 
     Raises:
         UsageError: the step is not above 0.
@@ -156,9 +139,7 @@ def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -
     """Smooth as a first-order filter does: each reading moves towards the new value by 1 - exp(-2 pi cutoff dt).
 
     Args:
-        reading: of numbers.
         cutoff: Hz, above 0: the frequency that is weakened by 3 dB.
-        memory: the value and the stamp of the reading before.
 
     Raises:
         UsageError: the cutoff is not above 0.
@@ -174,12 +155,7 @@ def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -
 
 @reading_filter
 def scale(reading: SensorReading, *, factor: float) -> SensorReading:
-    """Multiply each component, as a wrong scale factor does.
-
-    Args:
-        reading: of numbers.
-        factor: no unit.
-    """
+    """Multiply each component, as a wrong scale factor does."""
     return replace(reading, values=reading.values * factor)
 
 
@@ -188,9 +164,7 @@ def drop(reading: SensorReading, *, probability: float, random: np.random.Genera
     """Lose readings at random, each on its own.
 
     Args:
-        reading: of any kind.
         probability: 0 to 1, of losing a reading.
-        random: the seeded generator.
 
     Raises:
         UsageError: the probability is not from 0 to 1.

@@ -40,11 +40,7 @@ class FilterSteps(FieldType):
     """A sensor's filters: a list for the stage "filter", or a list for each of several stages."""
 
     def __init__(self, kind: type[FilterStep] = FilterStep) -> None:
-        """Filters of one kind.
-
-        Args:
-            kind: of the steps: of readings, or of clouds.
-        """
+        """Filters of one kind."""
         self._kind = kind
 
     @property
@@ -169,14 +165,7 @@ class SensorFields(Fields):
         return 0.0
 
     def common(self, name: str) -> dict[str, Any]:
-        """What a `SensorSpec` of any kind is made of.
-
-        Args:
-            name: of the sensor.
-
-        Returns:
-            Keyword arguments.
-        """
+        """What a `SensorSpec` of any kind is made of."""
         return {
             "name": name,
             "kind": self.kind_name(),
@@ -190,9 +179,5 @@ class SensorFields(Fields):
         }
 
     def spec(self, name: str) -> SensorSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         return SensorSpec(**self.common(name))

@@ -57,10 +57,6 @@ def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
 
     Args:
         name: of the sensor; messages name it in place of a file.
-        fields: as in a file of sensors, `kind` among them.
-
-    Raises:
-        SimjudgeError: a field is wrong.
     """
     content = {name: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}}
     document = check_content(content, SensorsFile, "set of sensors", Path(name), ())
@@ -71,11 +67,7 @@ def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tu
     """Read a file of sensors, or the one of a name that comes with simjudge.
 
     Args:
-        given: path or name.
         bodies: the bodies that can carry sensors; None: not checked.
-
-    Returns:
-        The sensors in the file's order.
 
     Raises:
         UsageError: there is no such file, and none of that name.

@@ -37,8 +37,6 @@ def imu_message(find: Find, header: Any, turn: Vector | None, force: Vector | No
     """A sensor_msgs/Imu; what is not measured is marked unknown, the orientation always.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
         turn: (3,), turn rates, rad/s; None where they are not measured.
         force: (3,), specific forces, m/s^2; None where they are not measured.
         variance: (6,), of one reading's turn rates and forces.
@@ -59,8 +57,6 @@ def magnetic_message(find: Find, header: Any, field: Vector, variance: Vector) -
     """A sensor_msgs/MagneticField.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
         field: (3,), tesla.
         variance: (3,), of one reading.
     """
@@ -75,8 +71,6 @@ def fix_message(find: Find, header: Any, place: Vector, variance: Vector) -> Any
     """A sensor_msgs/NavSatFix.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
         place: (3,), latitude and longitude, degrees, and altitude above the ellipsoid, metres.
         variance: (3,), of one reading, metres squared, east, north, up.
     """
@@ -94,9 +88,6 @@ def joint_message(find: Find, header: Any, names: Sequence[str], angle: Vector) 
     """A sensor_msgs/JointState of wheels.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
-        names: of the wheels.
         angle: turned since the start, radians.
     """
     nothing = np.zeros(0)
@@ -109,11 +100,7 @@ def single_sensor_message(find: Find, header: Any, kind: str, values: Vector, va
     """The message of one reading of a sensor that has one for itself.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
-        kind: gyroscope, accelerometer, imu, magnetometer or gps.
         values: of the reading: (3,), of an imu (6,).
-        variance: of one reading, as many.
 
     Raises:
         SimjudgeError: the kind has no such message.

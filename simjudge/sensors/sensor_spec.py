@@ -45,9 +45,5 @@ class SensorSpec:
         return (0.0, 0.0, 0.0)
 
     def entropy(self, seed: int) -> tuple[int, int]:
-        """The seed of this sensor's random numbers: it follows from the run's seed and the sensor's name alone.
-
-        Args:
-            seed: of the run, 0 or more.
-        """
+        """The seed of this sensor's random numbers: it follows from the run's seed and the sensor's name alone."""
         return seed, zlib.crc32(self.name.encode())

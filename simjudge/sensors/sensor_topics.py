@@ -34,14 +34,7 @@ _USUAL = {
 
 
 def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
-    """The topic of each sensor by its name, as the module says.
-
-    Args:
-        specs: the sensors of one car.
-
-    Returns:
-        Topics by the sensor's name.
-    """
+    """The topic of each sensor by its name, as the module says."""
     inertial = [spec for spec in specs if _USUAL[spec.kind] == _INERTIAL]
     kinds = [spec.kind for spec in specs]
     topics = {}
@@ -53,14 +46,7 @@ def sensor_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
 
 
 def published_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
-    """All topics that the sensors are published on, and what is beside those that simjudge computes.
-
-    Args:
-        specs: the sensors of one car.
-
-    Returns:
-        Types of messages by topic.
-    """
+    """All topics that the sensors are published on, and what is beside those that simjudge computes."""
     topics = {}
     for spec in specs:
         topic, kind = sensor_topics(specs)[spec.name], TYPES[spec.kind]
@@ -76,11 +62,7 @@ def published_topics(specs: Sequence[SensorSpec]) -> dict[str, str]:
 
 
 def laser_topic(cloud_topic: str) -> str:
-    """The topic of a lidar's LaserScans, beside that of its clouds.
-
-    Args:
-        cloud_topic: such as scan/points.
-    """
+    """The topic of a lidar's LaserScans, beside that of its clouds."""
     return f"{cloud_topic.rsplit('/', 1)[0]}/laser"
 
 

@@ -57,14 +57,7 @@ class DirectionNumbers:
 
 
 def compare_directions(job: ComparisonJob) -> DirectionNumbers:
-    """Do a job in this process.
-
-    Args:
-        job: what to compare.
-
-    Raises:
-        SimjudgeError: the sets cannot be compared.
-    """
+    """Do a job in this process."""
     forward = compare_pair(job.a, job.b, job.settings).numbers
     return DirectionNumbers(forward, compare_backward(job) if job.both else None)
 
@@ -72,16 +65,7 @@ def compare_directions(job: ComparisonJob) -> DirectionNumbers:
 def compare_backward(
     job: ComparisonJob, advance: Advance | None = None, deadline: float | None = None
 ) -> ComparisonNumbers:
-    """Compare A predicting B.
-
-    Args:
-        job: what to compare.
-        advance: receives (contexts done, contexts in all).
-        deadline: `time.monotonic` after which no more draws begin.
-
-    Raises:
-        SimjudgeError: the sets cannot be compared.
-    """
+    """Compare A predicting B."""
     return compare_pair(job.b, job.a, job.settings, advance=advance, deadline=deadline).numbers
 
 
@@ -89,11 +73,7 @@ class BackgroundComparison:
     """A job that a process of its own does: a process pool's future, and a way to kill the process."""
 
     def __init__(self, job: ComparisonJob) -> None:
-        """Start the process.
-
-        Args:
-            job: what to compare; the images of its sets stay behind.
-        """
+        """Start the process."""
         lean = replace(job, a=replace(job.a, images=None), b=replace(job.b, images=None))
         # "spawn": a fork would inherit the locks of threads that do not run in it.
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_yield_and_serve)
@@ -124,9 +104,6 @@ class BackgroundComparison:
 
         Args:
             seconds: to wait at most; None for as long as it takes.
-
-        Returns:
-            Whether it has ended.
         """
         wait([self._future], seconds)
         return self.done

@@ -17,10 +17,6 @@ from simjudge.core.text import one_line
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     """B with the class ids of A: matched by name where both sets name their classes, else by id.
 
-    Args:
-        a: the set that gives the ids.
-        b: the set to be renumbered.
-
     Raises:
         SimjudgeError: no class of B's objects is a class of A's objects.
     """
@@ -42,7 +38,6 @@ def describe_numbers(a: FrameSet, b: FrameSet, option: str = "--{}-rename ") -> 
     """Say what class numbers are taken to mean where only one of two sets names its classes.
 
     Args:
-        a, b: the sets.
         option: how classes of a set are renamed, with {} for the set.
 
     Returns:
@@ -79,11 +74,7 @@ class ClassNumbering:
         self._by_name = {normalized_name(name): class_id for class_id, name in names.items()}
 
     def apply(self, frames: FrameSet) -> FrameSet:
-        """The set under this numbering.
-
-        Args:
-            frames: a set; its new names get free numbers.
-        """
+        """The set under this numbering."""
         if not self._named or not frames.class_names:
             return frames
         number = {class_id: self._number(class_id, name) for class_id, name in frames.class_names.items()}

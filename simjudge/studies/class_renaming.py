@@ -18,9 +18,7 @@ def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> 
     """The set, its labels and predictions, with some classes renamed; classes of one new name become one.
 
     Args:
-        frames: the set.
         rename: the new name by the name that the set has, or by the number of a class without a name.
-        option: the name of the option, for messages.
 
     Raises:
         SimjudgeError: the set has no class of such a name.
@@ -43,9 +41,6 @@ def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> 
 
 def rename_class_names(frames: FrameSet, rename: Mapping[str, str], option: str) -> dict[int, str]:
     """The class names of a set, some of them changed; several numbers may then have one name.
-
-    Args:
-        frames, rename, option: see `rename_classes`.
 
     Raises:
         SimjudgeError: the set has no class of such a name.

@@ -18,7 +18,6 @@ def chosen_classes(a: FrameSet, b: FrameSet, wanted: Iterable[str] | None) -> tu
     """Two sets without the labels, the predictions and the names of the classes that are not judged.
 
     Args:
-        a, b: the sets.
         wanted: the names of the classes that are judged; None for all.
 
     Raises:
@@ -40,7 +39,6 @@ class ClassSelection:
         """Choose classes.
 
         Args:
-            wanted: their names; none for all classes.
             sets: what is compared. In a set without names a number means what the first set with names calls it.
 
         Raises:

@@ -35,14 +35,7 @@ IGNORE_MASKS = "ignore"
 
 
 def patch_or_auto(given: str | int | Sequence[int]) -> tuple[int, int] | None:
-    """Height and width of a patch; None for AUTO.
-
-    Args:
-        given: AUTO, or what `patch_size` reads.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """Height and width of a patch; None for AUTO."""
     return None if given == AUTO else patch_size(given)
 
 
@@ -71,9 +64,6 @@ def thresholds(given: str | Sequence[float]) -> tuple[float, ...]:
 
     Args:
         given: numbers, or text: "0.5:0.9:9" (first, last, count) or "0.5,0.8".
-
-    Raises:
-        UsageError: the text is neither.
     """
     if not isinstance(given, str):
         return _checked_thetas(given, given)
@@ -111,9 +101,6 @@ def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:
 
 def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
     """Names of classes, each once.
-
-    Args:
-        given: names, or texts with commas between.
 
     Returns:
         The names; None where there are none.

@@ -78,7 +78,6 @@ class Comparison:
         """Write result.json, contexts.parquet and the gallery; the folder appears whole or not at all.
 
         Args:
-            out: the folder; an earlier result there is replaced.
             per_kind: the most contexts of each kind and class that the gallery shows.
 
         Raises:
@@ -107,11 +106,6 @@ def compare_sets(
     """Read both sets, detect where a detector is given, and compare.
 
     Args:
-        a: the set to be predicted, usually real.
-        b: the set that predicts it, usually simulated.
-        settings: of the comparison.
-        log: told what a person should know.
-        progress: shows how far reading, detecting and comparing are.
         run: who does the parts of the join; all cores of this machine where not given.
 
     Raises:
@@ -155,14 +149,6 @@ def read_inputs(
     progress: ProgressBar = no_progress,
 ) -> tuple[InputSet, InputSet]:
     """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
-
-    Args:
-        a: the set to be predicted.
-        b: the set that predicts.
-        settings: model and predictions.
-        own_predictions: whether predictions that the sets hold count, without a model.
-        log: told what a person should know.
-        progress: shows how far detecting is.
 
     Raises:
         UsageError: neither set has a class of a name that was asked for.
@@ -216,11 +202,7 @@ def detect_input(
     """Run a detector on a set, unless its predictions were given.
 
     Args:
-        given: the set.
-        detector: a loaded detector.
-        settings: say what the set calls the detector's classes.
         log: receives a line where the set's own predictions do not count.
-        progress: opens a progress bar.
     """
     from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
 
@@ -250,12 +232,7 @@ def paired_frames(a: FrameSet, b: FrameSet, tolerance: float, losses: Losses) ->
     """The frames of both sets that are pairs, in the same order; what has no partner is counted.
 
     Args:
-        a, b: the sets.
         tolerance: how far the stamps of a pair may lie apart, seconds.
-        losses: grows by the frames without a partner.
-
-    Raises:
-        SimjudgeError: there are no pairs.
     """
     in_a, in_b = comparable_pairs(a, b, round(tolerance * 1e9), losses)
     if len(in_a) == 0:

@@ -50,14 +50,7 @@ class ContextKinds:
     def of_groupings(
         cls, groupings: Sequence[Grouping], counts: tuple[int, int], most: int, everywhere: str = EVERYWHERE
     ) -> ContextKinds:
-        """Every kind, and what any two kinds by unlike properties have in common, where it is something new.
-
-        Args:
-            groupings: by property.
-            counts: how many samples A and B have.
-            most: kinds that are kept.
-            everywhere: what the first kind is called.
-        """
+        """Every kind, and what any two kinds by unlike properties have in common, where it is something new."""
         names, rows = [everywhere], [np.arange(sum(counts))]
         parents: list[tuple[int, ...]] = [()]
         known = {rows[0].tobytes()}
@@ -152,14 +145,7 @@ def tested_kinds(sums: KindSums, names: KindNames, schedule: DrawSchedule) -> Ki
 def quantile_groups(
     values: Sequence[FloatArray], text: Callable[[float], str], noun: str, *, whole: bool = False
 ) -> Grouping:
-    """Kinds with about equally many contexts of A, between round numbers; samples without a value (NaN) are of none.
-
-    Args:
-        values: of A and of B.
-        text: writes an edge.
-        noun: what stands behind it.
-        whole: whether it counts something.
-    """
+    """Kinds with about equally many contexts of A, between round numbers; samples without a value are of none."""
     value, known = np.concatenate(values), values[0][np.isfinite(values[0])]
     if not len(known) or known.min() == known.max():
         return []

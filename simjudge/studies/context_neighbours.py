@@ -24,10 +24,6 @@ MOST_CLASSES = 4
 def with_neighbours(items: Sequence[GalleryItem], result: PairResult) -> list[GalleryItem]:
     """Add to one context of each kind and class, that with the largest batches, which contexts are similar to it.
 
-    Args:
-        items: what a gallery shows of this comparison.
-        result: the comparison.
-
     Returns:
         The items, in the same order. The neighbours are the most similar ones, one of each frame first.
     """

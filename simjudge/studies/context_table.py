@@ -17,14 +17,7 @@ EDGES = ("x0", "y0", "x1", "y1")
 
 
 def context_table(result: PairResult) -> pa.Table:
-    """All contexts, those of A first, each set's in the order of its objects.
-
-    Args:
-        result: a comparison.
-
-    Returns:
-        One row a context; docs/results.md says what the columns are.
-    """
+    """All contexts, those of A first, each set's in the order of its objects."""
     count_a, count_b = len(result.a.frames.objects), len(result.b.frames.objects)
     columns = {
         name: pa.concat_arrays([left, right])

@@ -28,9 +28,7 @@ def with_control(
     """The same result with what the judge says between halves of A, and between halves of B.
 
     Args:
-        result: a comparison.
         settings: of the comparison; nothing is added where they ask for no draws.
-        deadline: `time.monotonic` after which no more draws begin.
         run: who does the parts of the joins; all cores of this machine where not given.
     """
     if not settings.draws:

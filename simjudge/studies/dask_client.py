@@ -21,10 +21,6 @@ DASK_MISSING = 'needs Dask: pip install "simjudge[study]"'
 def connect_to_scheduler(address: str, log: Log) -> Iterator[tuple[Any, int]]:
     """Connect to a scheduler whose workers have this version of simjudge.
 
-    Args:
-        address: of the scheduler, such as tcp://HOST:8786.
-        log: receives a line about the workers.
-
     Yields:
         Dask's client, and the number of threads that the scheduler's workers have now; 0 if it has no workers yet.
 

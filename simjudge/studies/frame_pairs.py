@@ -14,9 +14,7 @@ def comparable_pairs(a: FrameSet, b: FrameSet, tolerance_ns: int, losses: Losses
     """Frames of A and their partners in B. Frames without partner, and pairs of which a half is no sample, are counted.
 
     Args:
-        a, b: the sets.
         tolerance_ns: how far the stamps of a pair may lie apart, nanoseconds.
-        losses: grows by what is left out.
 
     Returns:
         int64 (K,) and (K,), numbers of the frames of A and of B.

@@ -41,12 +41,7 @@ class InputSet:
     rename: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self, compared: FrameSet, false_positives: int) -> dict[str, Any]:
-        """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared.
-
-        Args:
-            compared: the frames that took part.
-            false_positives: predictions left over in them.
-        """
+        """The entry of `inputs` in result.json: paths, content hashes and counts of what was compared."""
         path = self.path
         predictions = 0 if compared.predictions is None else len(compared.predictions)
         more: dict[str, Any] = {} if self.range_image is None else {"range_image": dict(self.range_image)}
@@ -70,7 +65,6 @@ class InputSet:
 
         Args:
             pairs: old and new names; None or none for the side as it is.
-            option: that gave them, for messages.
 
         Raises:
             SimjudgeError: the set has no class of such a name.
@@ -90,11 +84,8 @@ def read_input(
     """Read a set, and predictions for it from elsewhere where given.
 
     Args:
-        source: a set in memory, or the path of one.
-        predictions: the path of predictions for its frames.
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
-        rename: what the set calls classes of the predictions.
 
     Raises:
         UsageError: the set is one of clouds.

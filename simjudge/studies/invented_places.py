@@ -97,10 +97,7 @@ def where_detector_invents(
     """Test kinds of places: the share of like places that hold an invention, B less A; None where there are none.
 
     Args:
-        sets: A and B, under one numbering of classes.
         frame_unit: (F,) the sampling unit of the frames of A and of B, see `SampleUnits`.
-        method: what a context is.
-        draws, seed: how many normal numbers a unit gets, and from what.
     """
     if not draws or any(judged.frames.predictions is None for judged in sets):
         return None

@@ -39,10 +39,6 @@ def join_runner(scheduler: str | None, share: str | None, log: Log) -> Iterator[
         scheduler: address of a Dask scheduler; None: all cores of this machine.
         share: folder, or address that fsspec knows, through which the workers get the contexts; None for a temporary
             folder of this machine, which does where the workers run here.
-        log: receives lines that a person should read.
-
-    Yields:
-        What `simjudge.context.algorithm.compare_pairs` takes.
 
     Raises:
         UsageError: Dask is not installed, or `share` is given alone.
@@ -65,24 +61,11 @@ class _ClusterRunner:
     """Does parts on the workers of a scheduler."""
 
     def __init__(self, client: Any, share: str, *, given: bool) -> None:
-        """Do nothing yet.
-
-        Args:
-            client: of Dask.
-            share: see `join_runner`.
-            given: whether a person chose the folder.
-        """
+        """Do nothing yet."""
         self._client, self._share, self._given = client, share, given
 
     def run_parts(self, plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]:
         """Do all parts.
-
-        Args:
-            plan: what to do.
-            parts: the rows of each.
-
-        Yields:
-            What each part gives, in order.
 
         Raises:
             SimjudgeError: the folder cannot be written, a worker cannot read it, or the cluster is gone.
@@ -119,11 +102,7 @@ def _do_part(place: str, rows: IntArray) -> PartResult:
 
 @contextmanager
 def _shared_plan(plan: JoinPlan, share: str) -> Iterator[str]:
-    """A plan in a folder of its own, which goes again.
-
-    Yields:
-        The folder.
-    """
+    """A plan in a folder of its own, which goes again."""
     from fsspec.core import url_to_fs  # noqa: PLC0415 - comes with Dask
 
     place = f"{share.rstrip('/')}/join-{uuid.uuid4().hex}"

@@ -31,11 +31,7 @@ def judge_patches(
     """Cut the label pictures of a set into patches, and give every patch its performance.
 
     Args:
-        frames: a set with labelled and predicted label pictures.
         classes: the numbers under which both sets of a comparison have their classes.
-        method: patch and stride.
-        metric: "accuracy" or "mean_iou", see `grid_samples`.
-        losses: grows by frames that cannot take part.
         width: to which pictures are scaled first, pixels; None leaves them as they are.
 
     Returns:
@@ -80,11 +76,7 @@ def take_frames(judged: JudgedSet, chosen: IntArray) -> JudgedSet:
     """Some frames of a set of patches.
 
     Args:
-        judged: of `judge_patches`.
         chosen: (K,), numbers of frames, each at most once.
-
-    Returns:
-        The frames in the given order with their patches.
     """
     assert judged.contexts is not None  # noqa: S101 - patches have theirs
     number = np.full(len(judged.frames), -1, np.int64)

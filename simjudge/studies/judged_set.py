@@ -48,10 +48,6 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     """Keep the frames that are labelled and predicted, and give every object its performance.
 
     Args:
-        frames: the set.
-        method: says which predictions take part, and how they are assigned.
-        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
-        losses: grows by the frames that lack labels or predictions.
         precision: also compute average precision, which sets with cuboids do not have.
 
     Raises:
@@ -80,11 +76,6 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
 def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:
     """The performance of every object of a set (Eq. [1], arXiv 2208.01022).
 
-    Args:
-        frames: a set with labels and predictions.
-        method: says which predictions take part, and how they are assigned.
-        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
-
     Raises:
         UsageError: the metric is not "iou", or the objects have cuboids, and the method is that of the authors' tool.
     """
@@ -98,14 +89,7 @@ def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignm
 
 
 def require_labels(frames: FrameSet) -> None:
-    """Refuse a set in which nothing is labelled.
-
-    Args:
-        frames: the set.
-
-    Raises:
-        SimjudgeError: it holds no labelled object.
-    """
+    """Refuse a set in which nothing is labelled."""
     if len(frames.objects) == 0:
         raise SimjudgeError(f"{frames.name}: holds no labelled object; nothing can be compared")
 

@@ -77,18 +77,6 @@ def find_krc(  # noqa: PLR0913 - one recording each
 
     Args:
         real: the drive, of the real sensors or what stands in for them.
-        ideal: its replay through ideal sensors.
-        physical: its replay through models of the sensors.
-        wide: its replay through an ideal camera with a wider field.
-        misaligned: its replay through the ideal camera, mounted askew.
-        out: the folder to write: findings.json, map_ideal.png, map_physical.png.
-        detector: finds the orange things, whose boxes flicker.
-        scene: the course; says where barriers and poles are.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        The findings.
 
     Raises:
         SimjudgeError: a recording cannot be read, or lacks what is to be compared.
@@ -115,11 +103,7 @@ def find_krc(  # noqa: PLR0913 - one recording each
 
 
 def map_findings(maps: Mapping[str, MapPair]) -> list[StudyFinding]:
-    """F1 of the occupancy maps.
-
-    Args:
-        maps: real and virtual, by model.
-    """
+    """F1 of the occupancy maps."""
     out = []
     for name, pair in maps.items():
         free, occupied = pair.agreement.free, pair.agreement.occupied
@@ -140,7 +124,6 @@ def pole_finding(maps: Mapping[str, MapPair], poles: FloatArray) -> StudyFinding
     """How many of the poles each map shows.
 
     Args:
-        maps: real and virtual, by model.
         poles: (N, 2), places, metres.
     """
     counts = {name: poles_shown(one, poles) for name, one in _three(maps).items()}
@@ -158,7 +141,6 @@ def poles_shown(one: OccupancyMap, poles: FloatArray) -> int:
     """Count the poles beside which a map has an occupied cell.
 
     Args:
-        one: the map.
         poles: (N, 2), places, metres.
     """
     cells = occupied_cells(one)
@@ -170,7 +152,6 @@ def barrier_finding(maps: Mapping[str, MapPair], barriers: FloatArray) -> StudyF
     """How long the barriers along the way are in each map.
 
     Args:
-        maps: real and virtual, by model.
         barriers: (N, 3), places x and y, and length, metres.
     """
     lengths = {name: mean_length(one, barriers) for name, one in _three(maps).items()}
@@ -190,7 +171,6 @@ def mean_length(one: OccupancyMap, barriers: FloatArray) -> float:
     """The mean length of barriers along x in a map, metres; NaN where none is in it.
 
     Args:
-        one: the map.
         barriers: (N, 3), places x and y, and length, metres.
     """
     cells, lengths = occupied_cells(one), []
@@ -202,11 +182,7 @@ def mean_length(one: OccupancyMap, barriers: FloatArray) -> float:
 
 
 def flicker_finding(detected: Mapping[str, FrameSet]) -> StudyFinding:
-    """How much the boxes of orange things jitter from frame to frame, about their motion.
-
-    Args:
-        detected: real, ideal and physical, with detections.
-    """
+    """How much the boxes of orange things jitter from frame to frame, about their motion."""
     settings = CameraObjectSettings(follow=FOLLOW_PREDICTIONS)
     flicker: Numbers = {}
     for name in ("ideal", "physical"):
@@ -225,11 +201,7 @@ def flicker_finding(detected: Mapping[str, FrameSet]) -> StudyFinding:
 
 
 def field_finding(narrow: FrameSet, wide: FrameSet) -> StudyFinding:
-    """Sizes and first sights through a wider field, by labels.
-
-    Args:
-        narrow, wide: pictures at the same poses.
-    """
+    """Sizes and first sights through a wider field, by labels."""
     settings = CameraObjectSettings(follow="labels")
     one, other = camera_series(narrow, wide, settings)
     share = _ratio(one, other, "box height")
@@ -245,11 +217,7 @@ def field_finding(narrow: FrameSet, wide: FrameSet) -> StudyFinding:
 
 
 def alignment_finding(aligned: FrameSet, misaligned: FrameSet) -> StudyFinding:
-    """What a camera that sits askew changes: places, or velocities.
-
-    Args:
-        aligned, misaligned: pictures at the same times.
-    """
+    """What a camera that sits askew changes: places, or velocities."""
     one, other = camera_series(aligned, misaligned, CameraObjectSettings(follow="labels"))
     place = _relative_change(one, other, "centroid ")
     velocity = _relative_change(one, other, "centroid velocity ")
@@ -264,12 +232,7 @@ def alignment_finding(aligned: FrameSet, misaligned: FrameSet) -> StudyFinding:
 
 
 def places(scene: Scene, class_name: str) -> FloatArray:
-    """Where the labelled things of a class stand: (N, 2), metres.
-
-    Args:
-        scene: the scene.
-        class_name: the class.
-    """
+    """Where the labelled things of a class stand: (N, 2), metres."""
     found = {
         thing.instance: thing.pose.position[:2]
         for thing in scene.labelled()
@@ -279,11 +242,7 @@ def places(scene: Scene, class_name: str) -> FloatArray:
 
 
 def barriers_along(scene: Scene) -> FloatArray:
-    """Barriers whose longer side is along x: (N, 3), places x and y, and length, metres.
-
-    Args:
-        scene: the scene.
-    """
+    """Barriers whose longer side is along x: (N, 3), places x and y, and length, metres."""
     rows = []
     for thing in scene.labelled():
         size = np.ptp(thing.pose.to_world(thing.mesh.vertices), axis=0)
@@ -293,11 +252,7 @@ def barriers_along(scene: Scene) -> FloatArray:
 
 
 def occupied_cells(one: OccupancyMap) -> FloatArray:
-    """The middles of a map's occupied cells: (N, 2), metres.
-
-    Args:
-        one: the map.
-    """
+    """The middles of a map's occupied cells: (N, 2), metres."""
     rows, columns = np.nonzero(one.occupied)
     return np.asarray(np.array(one.extent.corner) + (np.stack([columns, rows], 1) + 0.5) / one.extent.cells_per_metre)
 

@@ -27,13 +27,6 @@ def read_lidar_inputs(
 ) -> tuple[InputSet, InputSet]:  # fmt: skip
     """Read both sets of clouds as range images; the settings' model runs on both.
 
-    Args:
-        a: the set to be predicted.
-        b: the set that predicts.
-        settings: of the comparison.
-        log: told what a person should know.
-        progress: shows how far reading is.
-
     Raises:
         UsageError: a setting is of pictures alone.
         SimjudgeError: a set or the model cannot be read, nothing is labelled, or no detector has run.

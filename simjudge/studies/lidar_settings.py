@@ -22,9 +22,6 @@ def elevation_rows(given: str | Sequence[float]) -> tuple[float, float, int]:
 
     Args:
         given: text, "-25:3:64" (lowest, highest, rows), or the three numbers. Degrees.
-
-    Raises:
-        UsageError: it is none of these.
     """
     parts = given.split(":") if isinstance(given, str) else list(given)
     try:

@@ -41,10 +41,7 @@ def measure_detector(
     """Judge what else the detector does on two sets.
 
     Args:
-        sets: A and B, under one numbering of classes.
-        units: their sampling units.
         method: its `min_score` is the score from which predictions count, as where the detector is deployed.
-        settings: margin, draws, and what the user named as units.
     """
     a, b = (_MeasuredSide.of_set(judged, method) for judged in sets)
     margin, per_frame = settings.margin, len(sets[0].frames.objects) / len(sets[0].frames)

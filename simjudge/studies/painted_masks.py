@@ -57,31 +57,19 @@ class PaintedGeometry:
 
 
 def painted_geometry(sets: Sequence[FrameSet], choice: str) -> PaintedGeometry:
-    """Settle what patches are painted from.
-
-    Args:
-        sets: A and B.
-        choice: the setting `masks`.
-    """
+    """Settle what patches are painted from."""
     masked = tuple((masked_count(frames.objects), len(frames.objects)) for frames in sets)
     complete = all(have == count for have, count in masked)
     return PaintedGeometry(choice != IGNORE_MASKS and (complete or choice != AUTO_MASKS), masked)
 
 
 def masked_count(objects: Objects) -> int:
-    """How many objects have a mask.
-
-    Args:
-        objects: of any frames.
-    """
+    """How many objects have a mask."""
     return 0 if objects.masks is None else int(np.count_nonzero(objects.masks.shape[:, 0]))
 
 
 def performance_note(sets: Sequence[FrameSet]) -> str:
     """Warn where the IoU of one set is that of masks, and of the other set that of boxes.
-
-    Args:
-        sets: A and B, with predictions.
 
     Returns:
         The warning; empty where both are alike.

@@ -110,13 +110,10 @@ def compare_pair(
     """Compare two sets, class by class.
 
     Args:
-        set_a: the predicted set (usually real), with predictions.
-        set_b: the predicting set (usually simulated), with predictions.
         settings: of the comparison. With `paired`, frame i of A and frame i of B show the same. Where predictions come
             from, and which classes count, is settled before.
         precision: also compute what a page shows beside certainty: average precision, the confusion of classes, what
             else the detector does.
-        advance: told (contexts done, contexts in all).
         deadline: `time.monotonic` after which no more draws begin; `Certainty` says how many were made. None for as
             long as it takes.
         run: who does the parts of the join; all cores of this machine where not given.
@@ -144,12 +141,7 @@ def compare_judged(
     """Compare two sets whose objects have their performance, class by class.
 
     Args:
-        sets: A and B, under one numbering of classes.
-        painted: what their patches are painted from.
-        settings: of the comparison.
-        losses: frames that could not take part.
         precision: also count the confusion of classes, and judge what else the detector does.
-        advance, deadline, run: see `compare_pair`.
     """
     a, b = sets
     settings = choose_patch(settings, (a.frames, b.frames))
@@ -198,12 +190,6 @@ def judge_sets(
 ) -> tuple[JudgedSet, JudgedSet, PaintedGeometry]:
     """Give every object, or every patch of label pictures, of both sets its performance.
 
-    Args:
-        set_a, set_b: the sets, with predictions.
-        settings: of the comparison.
-        losses: grows by the frames that cannot take part.
-        precision: also compute average precision of objects.
-
     Returns:
         Both sets, B with A's class ids, and what their patches are painted from.
     """
@@ -222,12 +208,7 @@ def judge_sets(
 
 
 def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> PaintedGeometry:
-    """What the patches of two sets are painted from.
-
-    Args:
-        a, b: the sets.
-        settings: of the comparison.
-    """
+    """What the patches of two sets are painted from."""
     if settings.task == SEMANTIC:
         return PaintedGeometry(use_masks=False, pixels=True)
     return painted_geometry((a.frames, b.frames), settings.masks)
@@ -247,12 +228,7 @@ def side_numbers(side: str, judged_set: JudgedSet, class_id: int | None) -> dict
     """False positives and average precision of one set.
 
     Args:
-        side: "a" or "b", the end of the names.
-        judged_set: the set.
         class_id: of one class; None for all classes together.
-
-    Returns:
-        Fields of `EntryNumbers`.
     """
     wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
     chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
@@ -269,9 +245,7 @@ def entry_numbers(
     """The numbers of one class, or of all together where comparisons of several classes are given.
 
     Args:
-        comparisons: what Algorithm 1 gives, class by class.
         certainty: what stands beside mean W1; None where nothing was resampled.
-        sides: see `side_numbers`.
     """
     reduced = reduce_comparisons(comparisons)
     out = reduced if certainty is None else reduced.judged(certainty)
@@ -289,9 +263,7 @@ def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: ComparisonNumbers) -> Com
     """Add the papers' pointwise numbers to those of a comparison of pairs.
 
     Args:
-        a: F frames.
         b: F frames; frame i of A and frame i of B are a pair.
-        numbers: of their comparison.
     """
     rows_a, rows_b = pair_objects(a.frames, b.frames)
     distance = np.abs(a.assignment.performance[rows_a] - b.assignment.performance[rows_b])

@@ -19,10 +19,6 @@ def pair_objects(a: FrameSet, b: FrameSet) -> tuple[IntArray, IntArray]:
     Within a pair of frames and a class, objects go together by instance id where both sides have unique ones, else by
     the assignment with the largest summed IoU, of at least SAME_OBJECT_IOU each.
 
-    Args:
-        a: a set of F frames.
-        b: a set of F frames.
-
     Returns:
         int64 (K,) and (K,), rows of the objects of A and of B.
     """

@@ -20,7 +20,6 @@ def match_predicted_classes(frames: FrameSet, rename: Mapping[str, str]) -> Fram
     object would count as missed, and the pictures would be blamed.
 
     Args:
-        frames: a set with labels and predictions.
         rename: by what the predictions call a class (its number where it has no name), what the labels call it.
 
     Raises:
@@ -58,11 +57,7 @@ class UnmatchedClasses:
 
 
 def unmatched_classes(frames: FrameSet) -> UnmatchedClasses | None:
-    """Look whether predictions and labels have no class in common while one of them is without names.
-
-    Args:
-        frames: a set with labels and predictions.
-    """
+    """Look whether predictions and labels have no class in common while one of them is without names."""
     found = frames.predictions
     if found is None or frames.classless or not len(found) or not len(frames.objects):
         return None

@@ -248,7 +248,6 @@ class _Part:
         """Objects of a class by sampling unit; of all classes where None.
 
         Args:
-            class_id: of the objects.
             unit: (F,) the unit of each of these frames.
         """
         objects, performance = self.judged.frames.objects, self.judged.assignment.performance

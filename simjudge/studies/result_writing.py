@@ -23,7 +23,6 @@ def comparison_parameters(
     """The entry `parameters` of result.json.
 
     Args:
-        settings: of the comparison.
         overall: the numbers of all classes together; None while nothing is compared.
         painted: what the patches are painted from; None while this is not known.
     """
@@ -42,7 +41,6 @@ def method_parameters(settings: MethodSettings, painted: PaintedGeometry | None)
     """The part of `parameters` that says what a context is: preset and `Method`, and the classes where not all count.
 
     Args:
-        settings: of a comparison or a sweep.
         painted: what the patches are painted from; None while this is not known.
     """
     method = settings.method
@@ -90,7 +88,6 @@ def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | No
     """The part of `parameters` that says how certainty was found.
 
     Args:
-        settings: of a comparison or a sweep.
         overall: the numbers of all classes together, which say how many draws were made; None while nothing is
             compared: what was asked for.
     """
@@ -121,25 +118,14 @@ def _balance_content(balance: ClassBalance) -> dict[str, Any]:
 
 
 def false_positives(judged_set: JudgedSet) -> int:
-    """Predictions left over after the assignment, of all classes.
-
-    Args:
-        judged_set: the set.
-    """
+    """Predictions left over after the assignment, of all classes."""
     return sum(judged_set.assignment.false_positives.values())
 
 
 def result_content(
     result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
 ) -> dict[str, Any]:
-    """The content of result.json (docs/results.md).
-
-    Args:
-        result: the comparison.
-        parameters: see `comparison_parameters`.
-        inputs: "a", "b" and "model".
-        losses: what was left out.
-    """
+    """The content of result.json (docs/results.md)."""
     names = result.b.frames.class_names | result.a.frames.class_names
     return {
         "version": version(),

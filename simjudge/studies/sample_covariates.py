@@ -17,9 +17,7 @@ def sample_covariates(
     """The covariates of the objects of one class, as both sets know them.
 
     Args:
-        a: the predicted set.
         rows_a: (n,), rows of its objects.
-        b: the predicting set.
         rows_b: (m,), rows of its objects.
 
     Returns:
@@ -35,7 +33,6 @@ def truncated_objects(frames: FrameSet, rows: IntArray) -> BoolArray:
     """Which boxes reach the edge of their image; the sides of a whole turn are no edges.
 
     Args:
-        frames: the set.
         rows: (N,), rows of its objects.
     """
     box, size = frames.objects.box[rows], frames.size[frames.objects.frame[rows]]

@@ -90,7 +90,6 @@ def sample_units(
     variants, and frames.
 
     Args:
-        a, b: the sets, with one numbering of classes.
         block: length of blocks of time, seconds; 0 where frames are independent; None to find out.
         unit: one of UNITS; None to find out.
         paired: frame i of A and frame i of B are a pair, which is of one unit.

@@ -58,7 +58,6 @@ def find_things(
     """Find the things of a set by itself; passes are told apart still (see `join_places`).
 
     Args:
-        frames: the set.
         sequence: how its frames follow each other; None where they do not.
         performance: float64 (N,) of its objects.
         forced: "instance" to believe the numbers, "track" to follow boxes, whatever speaks against it.
@@ -96,15 +95,7 @@ def find_things(
 
 
 def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> list[SeenThings]:
-    """Make one thing of those that are followed through several passes, and through passes of other sets.
-
-    Args:
-        frames: the sets, with one numbering of classes.
-        things: of each set.
-
-    Returns:
-        The things, numbered over all sets whose boxes were followed.
-    """
+    """Make one thing of those that are followed through several passes, and through passes of other sets."""
     followed = [k for k, each in enumerate(things) if each.source == "tracks"]
     out = list(things)
     if not followed:
@@ -137,7 +128,6 @@ def seen_together(things: SeenThings, frame: IntArray) -> IntArray:
     """Join things that are always seen together: they come and go in the same frames.
 
     Args:
-        things: of a set.
         frame: int64 (N,), the frame of each object.
 
     Returns:

@@ -23,13 +23,6 @@ def read_semantic_inputs(
 ) -> tuple[InputSet, InputSet]:  # fmt: skip
     """Read both sets with their label pictures, labelled and predicted.
 
-    Args:
-        a: the set to be predicted.
-        b: the set that predicts.
-        settings: of the comparison.
-        log: told what a person should know.
-        progress: shows how far predicting is.
-
     Raises:
         SimjudgeError: a set, predictions or the net cannot be read; a set has no label pictures, or no predicted ones.
     """
@@ -53,14 +46,7 @@ def read_semantic_inputs(
 
 
 def require_label_pictures(frames: FrameSet) -> None:
-    """Refuse a set without label pictures.
-
-    Args:
-        frames: the set.
-
-    Raises:
-        SimjudgeError: it has none.
-    """
+    """Refuse a set without label pictures."""
     if frames.semantic is None:
         raise SimjudgeError(
             f"{frames.name}: has no label pictures; give a folder of Cityscapes, GTA V or CamVid, or one with semantic/"
@@ -70,9 +56,6 @@ def require_label_pictures(frames: FrameSet) -> None:
 
 def with_pixels_judged(frames: FrameSet) -> FrameSet:
     """A set whose frames count as labelled and predicted where they have the label pictures.
-
-    Args:
-        frames: the set.
 
     Raises:
         SimjudgeError: it lacks label pictures of one kind.
@@ -90,14 +73,7 @@ def with_pixels_judged(frames: FrameSet) -> FrameSet:
 
 
 def shared_classes(a: FrameSet, b: FrameSet) -> SemanticClasses:
-    """The classes of both sets of a comparison, under common numbers.
-
-    Args:
-        a, b: the sets.
-
-    Raises:
-        SimjudgeError: they have none in common.
-    """
+    """The classes of both sets of a comparison, under common numbers."""
     return common_classes([(a.name, a.class_names), (b.name, b.class_names)])
 
 

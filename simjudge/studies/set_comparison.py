@@ -70,13 +70,9 @@ class SetComparison(ShortRepr):
         """Compare every class, and draw.
 
         Args:
-            schedule: the draws.
             thetas: thresholds, ascending; the method's where not given.
             advance: told (contexts done, contexts in all) of the comparison without draws.
             run: who does the parts of the join; all cores of this machine where not given.
-
-        Returns:
-            The comparisons at each threshold, and what the draws give.
         """
         [compared] = compare_together([ScheduledComparison(self, schedule)], thetas, advance=advance, run=run)
         return compared
@@ -85,12 +81,6 @@ class SetComparison(ShortRepr):
         self, comparisons: Comparisons, drawn: Drawn, number: int, margin: float
     ) -> tuple[dict[int, Certainty], Certainty]:
         """Judge the classes, and all classes together, at one threshold.
-
-        Args:
-            comparisons: what Algorithm 1 gives there.
-            drawn: what the draws give, at all thresholds.
-            number: of the threshold.
-            margin: difference of performance from which a gap matters.
 
         Returns:
             The certainty of each class by its id, and of all classes together.
@@ -186,13 +176,9 @@ def compare_together(
     """Compare every class for several detectors, and in both directions, with one join a class.
 
     Args:
-        scheduled: of the same objects, with one method.
         thetas: thresholds, ascending; the method's where not given.
         advance: told (contexts done, contexts in all) of the comparison without draws.
         run: who does the parts of the joins; all cores of this machine where not given.
-
-    Returns:
-        For each comparison what `SetComparison.compare` returns.
     """
     first = scheduled[0].comparison
     method, ids = first.method, first.class_ids

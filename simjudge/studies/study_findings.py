@@ -36,12 +36,7 @@ class StudyFinding:
 
 
 def write_findings(found: Sequence[StudyFinding], folder: Path) -> None:
-    """Write findings into a folder.
-
-    Args:
-        found: in the order of the page.
-        folder: that is there.
-    """
+    """Write findings into a folder."""
     rows = [asdict(replace(each, numbers={name: _known(n) for name, n in each.numbers.items()})) for each in found]
     (folder / FINDINGS).write_text(json.dumps({"findings": rows}, indent=2) + "\n", encoding="utf-8")
 
@@ -53,9 +48,6 @@ def _known(value: float | None) -> float | None:
 
 def read_findings(folder: Path) -> list[StudyFinding]:
     """Read findings that were written.
-
-    Args:
-        folder: that they were written into.
 
     Raises:
         SimjudgeError: there are none, or the file is damaged.

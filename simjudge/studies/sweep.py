@@ -71,9 +71,6 @@ class Sweep:
     def save(self, folder: Path) -> None:
         """Write sweep.json, beside the comparison of the same sets if one is there: the report shows both.
 
-        Args:
-            folder: an earlier sweep there is replaced.
-
         Raises:
             SimjudgeError: the folder holds something that no result has, or cannot be written.
         """
@@ -85,13 +82,6 @@ def sweep_sets(
     a: Source, b: Source, settings: SweepSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> Sweep:
     """Read both sets, detect where a detector is given, and compare them along theta and along the patch size.
-
-    Args:
-        a: the set to be predicted, usually real.
-        b: the set that predicts it, usually simulated.
-        settings: of the sweep.
-        log: receives what a person should know.
-        progress: opens a progress bar.
 
     Raises:
         SimjudgeError: a set cannot be read, or the sets cannot be compared.
@@ -136,10 +126,7 @@ def sweep_pair(
     All thresholds of one patch size come from a single join at the lowest of them.
 
     Args:
-        set_a: the predicted set (usually real), with predictions.
-        set_b: the predicting set (usually simulated), with predictions.
         settings: of the sweep. Where predictions come from, and which classes count, is settled before.
-        advance: told (patch sizes done, patch sizes in all).
     """
     losses = Losses()
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=False)

@@ -56,7 +56,6 @@ def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
     """How the frames of a set follow each other.
 
     Args:
-        frames: the set.
         wanted: somebody says that they do: where neither stamps nor numbers tell, their names are in order.
     """
     sequence = find_sequence(frames)
@@ -74,8 +73,6 @@ def frame_blocks(
     """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
 
     Args:
-        frames: the set of F frames.
-        sequence: how they follow each other.
         block: length of a block, seconds; None, or without times: estimated.
         value: float64 (F,), what frames are compared by; NaN for a frame without objects.
     """
@@ -111,10 +108,6 @@ def _longest(run: IntArray, slot: IntArray) -> int:
 def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntArray, FloatArray]]:
     """The frames of each camera's sequence as they follow each other, and when they are, in steps.
 
-    Args:
-        frames: the set.
-        sequence: how its frames follow each other.
-
     Returns:
         Nothing where most frames are variants of one photograph, or views of one moment.
     """
@@ -136,11 +129,7 @@ def followed_parts(frames: FrameSet, sequence: FrameSequence) -> list[tuple[IntA
 
 
 def alike_names(frames: FrameSet) -> bool:
-    """Whether ten frames at least have names that differ in their numbers alone, or stamps.
-
-    Args:
-        frames: the set.
-    """
+    """Whether ten frames at least have names that differ in their numbers alone, or stamps."""
     kinds: dict[str, int] = defaultdict(int)
     for name in frames.frame_name:
         kinds[_DIGITS.sub("#", source_photograph(name))] += 1

@@ -53,11 +53,7 @@ class SideUnits(ShortRepr):
     warning: str = ""
 
     def describe(self, name: str) -> str:
-        """One line for people.
-
-        Args:
-            name: of the set.
-        """
+        """One line for people."""
         parts = [f"{name}: {self._head()}", self._hint(), *self.notes, self.warning]
         return "; ".join(part for part in parts if part)
 

@@ -24,20 +24,13 @@ err = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
 def print_note(line: str) -> None:
-    """Print something that is not a result, to stderr.
-
-    Args:
-        line: the text.
-    """
+    """Print something that is not a result, to stderr."""
     err.print(line, markup=False)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Advance]:
     """Show how far a task is on stderr: a bar on a terminal, elsewhere a line now and then.
-
-    Args:
-        what: the name of the work.
 
     Yields:
         The function that moves the bar; it takes how many pieces are done, and how many there are.
@@ -85,11 +78,7 @@ class Stopwatch:
 
 
 def exit_if_lost(*losses: Losses | Sequence[str]) -> None:
-    """Report what was lost, if anything, and end the command with exit code 3 in that case.
-
-    Args:
-        losses: counts, or their lines.
-    """
+    """Report what was lost, if anything, and end the command with exit code 3 in that case."""
     lines = [line for each in losses for line in (each.lines() if isinstance(each, Losses) else each)]
     for line in lines:
         print_note(f"warning: left out {line}")

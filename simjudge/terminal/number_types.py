@@ -11,11 +11,7 @@ from simjudge.core.settings import LARGEST_NUMBER
 
 
 def takes_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that refuses NaN, infinity and numbers of thirty digits, whichever option they are for.
-
-    Args:
-        command: the function behind it, its options by keyword.
-    """
+    """A command that refuses NaN, infinity and numbers of thirty digits, whichever option they are for."""
 
     @wraps(command)
     def with_numbers(**given: Any) -> Any:

@@ -49,7 +49,6 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
     """The settings object that options mean.
 
     Args:
-        kind: the settings class.
         given: by name, what typer read; texts for settings that have a form of their own.
 
     Raises:
@@ -66,11 +65,7 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
 
 
 def option(row: Setting) -> Any:
-    """The typer option of a setting: name, default, help text and range.
-
-    Args:
-        row: the setting.
-    """
+    """The typer option of a setting: name, default, help text and range."""
     switch = f"{row.flag}/--no-{row.flag[2:]}" if row.kind is bool and row.default else row.flag
     default = ... if row.required else row.text(row.default) if (row.form or row.many) and row.default else row.default
     number = row.kind in (int, float) and not (row.form or row.many)
@@ -87,11 +82,7 @@ def option(row: Setting) -> Any:
 
 
 def option_type(row: Setting) -> Any:
-    """The annotation by which typer reads a setting.
-
-    Args:
-        row: the setting.
-    """
+    """The annotation by which typer reads a setting."""
     read_as: Any = str if row.form or row.many else row.kind
     if row.form and row.form.several:
         read_as = list[str]

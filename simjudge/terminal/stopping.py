@@ -88,15 +88,7 @@ class Stopping:
                 signal.signal(each, handler)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Handle the signal.
-
-        Args:
-            number: of the signal.
-            frame: where the main thread is.
-
-        Raises:
-            KeyboardInterrupt: always.
-        """
+        """Handle the signal."""
         if number != signal.SIGINT and os.getpid() != self._process:
             # A fork, which its parent ends: it has nothing to tidy up.
             signal.signal(number, signal.SIG_DFL)

@@ -27,11 +27,7 @@ _WHOLE = ("topic", "verdict", "usable")
 
 
 def print_table(table: SummaryTable) -> None:
-    """Print a table. No number is cut: a terminal that is narrower than the table wraps its lines.
-
-    Args:
-        table: headings and cells.
-    """
+    """Print a table. No number is cut: a terminal that is narrower than the table wraps its lines."""
     Console(width=WIDEST, highlight=False).print(rich_table(table))
 
 
@@ -56,7 +52,6 @@ def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[
     """A table for a terminal.
 
     Args:
-        table: headings and cells.
         wrapped: whether cells of text may take several lines; numbers never do.
         whole: headings of columns of text whose cells stay in one line all the same.
     """
@@ -71,11 +66,7 @@ def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[
 
 
 def table_text(table: SummaryTable) -> str:
-    """A table as lines of text, as a wide terminal shows it.
-
-    Args:
-        table: headings and cells.
-    """
+    """A table as lines of text, as a wide terminal shows it."""
     out = io.StringIO()
     Console(file=out, width=WIDEST, highlight=False).print(rich_table(table))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())

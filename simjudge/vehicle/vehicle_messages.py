@@ -160,7 +160,6 @@ class VehicleMessages:
 
         Args:
             stamp: nanoseconds.
-            frame_id: of the message's coordinate frame, without the prefix.
         """
         sec, nanosec = divmod(stamp, 1_000_000_000)
         time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)

@@ -16,9 +16,6 @@ def points_in_boxes(table: Table, boxes: CloudBoxes, rows: IntArray) -> list[int
         table: a cloud with x, y and z, metres.
         boxes: in the cloud's frame.
         rows: int64 (K,), of the boxes.
-
-    Returns:
-        A count for each.
     """
     if not len(rows):
         return []

@@ -12,17 +12,7 @@ from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 def write_cloud_files(
     clouds: CloudSet, files: Sequence[Path], content: Callable[[Cloud], bytes], losses: Losses
 ) -> None:
-    """Write each cloud into its file; clouds that cannot be read are counted.
-
-    Args:
-        clouds: the clouds.
-        files: a path for each, in folders that exist.
-        content: the bytes of a cloud's file.
-        losses: receives what cannot be read.
-
-    Raises:
-        SimjudgeError: no cloud can be read.
-    """
+    """Write each cloud into its file; clouds that cannot be read are counted."""
     written = 0
     for index, file in enumerate(files):
         try:

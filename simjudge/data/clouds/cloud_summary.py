@@ -20,12 +20,7 @@ class CloudSummary:
     """Takes the clouds of one lidar one by one."""
 
     def __init__(self, name: str, losses: Losses) -> None:
-        """Begin without clouds.
-
-        Args:
-            name: topic or folder.
-            losses: takes what cannot be used.
-        """
+        """Begin without clouds."""
         self.name, self._losses = name, losses
         self._fields: list[str] = []
         self._stamps: list[int] = []
@@ -40,9 +35,7 @@ class CloudSummary:
         """Take in a cloud; one that has no coordinates is counted.
 
         Args:
-            table: its points.
             stamp: nanoseconds, NO_STAMP where it has none.
-            where: names it in messages.
         """
         try:
             points = lidar_points(table, where)
@@ -101,9 +94,6 @@ class CloudSummary:
 
 def cloud_table(summaries: Iterable[CloudSummary]) -> tuple[SummaryTable, list[str]]:
     """Lay out what the lidars of one source hold.
-
-    Args:
-        summaries: of each lidar.
 
     Returns:
         A table with medians over the clouds ("times" is the time from the first to the last point), and notes.

@@ -85,13 +85,6 @@ class LidarPoints(ShortRepr):
 def lidar_points(table: Table, where: str) -> LidarPoints:
     """Find coordinates, intensities, rings and times of a cloud by the names that drivers give them.
 
-    Args:
-        table: of any driver.
-        where: names the cloud in messages: file, topic and stamp.
-
-    Returns:
-        The points with a return.
-
     Raises:
         SimjudgeError: x, y or z is missing or no number, or rings are no whole numbers.
     """

@@ -26,10 +26,6 @@ Bytes = npt.NDArray[np.uint8]
 def decompress(data: bytes, size: int) -> bytes | None:
     """Decompress.
 
-    Args:
-        data: compressed bytes.
-        size: how many bytes come out.
-
     Returns:
         The bytes; None where the data do not give just so many.
     """
@@ -38,14 +34,7 @@ def decompress(data: bytes, size: int) -> bytes | None:
 
 
 def compress(data: bytes) -> bytes:
-    """Compress.
-
-    Args:
-        data: any bytes.
-
-    Returns:
-        Compressed bytes, at most 1/32 longer.
-    """
+    """Compress."""
     source = np.frombuffer(data, np.uint8)
     out = np.empty(len(source) + len(source) // _MOST_LITERALS + 2, np.uint8)
     return out[: _compress(source, out)].tobytes()

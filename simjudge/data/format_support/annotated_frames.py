@@ -55,14 +55,7 @@ def find_images(
 
     Args:
         entries: file name, width and height of each frame, pixels; size 0 where the file does not say.
-        stems: the name that each frame gets.
         folder: of the annotations file; images are looked for in it, in `images/` and in the folder above.
-        sidecar: knows which frames never had an image.
-        losses: takes what is left out.
-        where: names the annotations file in messages.
-
-    Returns:
-        The usable frames, in the order of `entries`.
     """
     paths = [_image(name, folder) for name, _, _ in entries]
     stated = [(width, height) for _, width, height in entries]
@@ -100,8 +93,6 @@ def picture_sizes(
     Args:
         paths: the picture of each frame; None where there is none.
         stated: width and height of each frame, pixels; 0 where the file does not say.
-        where: names a frame to a person: file and row.
-        losses: takes the frames that cannot be used.
 
     Returns:
         Width and height of each frame, pixels; None where the picture has no readable header or another size than the

@@ -74,18 +74,6 @@ def build_annotated_set(
     """Make a set of frames and their shapes.
 
     A missing picture is counted where other frames have theirs.
-
-    Args:
-        path: of the data set.
-        frames: all frames, in their order.
-        number_classes: names by class id, from all names that occur.
-        losses: grows by what cannot be used.
-
-    Returns:
-        The set.
-
-    Raises:
-        SimjudgeError: no frame can be used.
     """
     pictures = [each.picture for each in frames]
     if any(pictures):
@@ -120,11 +108,7 @@ def build_annotated_set(
 
 
 def by_alphabet(names: set[str]) -> dict[int, str]:
-    """Number classes from 0 in the order of their names.
-
-    Args:
-        names: of all classes.
-    """
+    """Number classes from 0 in the order of their names."""
     return dict(enumerate(sorted(names)))
 
 

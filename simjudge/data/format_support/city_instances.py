@@ -39,12 +39,6 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
     Args:
         frames: the images; its losses grow by what cannot be used, such as groups of things.
         files: the file of polygons by frame name; a frame without one is not labelled, which is counted.
-
-    Returns:
-        The set with objects, their boxes and masks.
-
-    Raises:
-        SimjudgeError: a file is damaged.
     """
     frame, class_id, box, where, masks = [], [], [], [], MaskList()
     labelled = np.zeros(len(frames), np.bool_)

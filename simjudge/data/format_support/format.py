@@ -56,7 +56,6 @@ class Source:
         """Remember the path of a file or folder that exists.
 
         Args:
-            path: the file or folder.
             for_predictions: whether it is given for the predictions in it. Text files beside images are then a
                 detector's, whether their rows have scores or not.
         """
@@ -80,11 +79,7 @@ class Source:
 
     @cached_property
     def first_byte(self) -> bytes:
-        """The first byte of a file that is neither white space nor a byte order mark; empty for a folder.
-
-        Raises:
-            SimjudgeError: the file cannot be read.
-        """
+        """The first byte of a file that is neither white space nor a byte order mark; empty for a folder."""
         if self.is_folder:
             return b""
         try:
@@ -161,9 +156,5 @@ class Format:
     write_clouds: Callable[[CloudSet, Path], Losses] | None = None
 
     def holds_clouds(self, path: str | Path) -> bool:
-        """Whether clouds can be read from a path of this format.
-
-        Args:
-            path: a file or folder that `sniff` takes.
-        """
+        """Whether clouds can be read from a path of this format."""
         return self.read_clouds is not None and (self.has_clouds is None or self.has_clouds(Path(path)))

@@ -26,9 +26,6 @@ _KEPT = " !#$&'()+,;=@[]^`{}~"
 def list_images(folder: Path) -> list[Path]:
     """List the image files directly in a folder.
 
-    Args:
-        folder: the folder; it may be missing.
-
     Returns:
         The files with an ending of `IMAGE_SUFFIXES`, sorted by name, hidden ones left out.
     """
@@ -42,15 +39,7 @@ def list_images(folder: Path) -> list[Path]:
 
 
 def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
-    """Keep one image for each stem: a label file cannot tell a.png from a.jpg.
-
-    Args:
-        paths: image files of one folder.
-        losses: takes the others.
-
-    Returns:
-        The first file of each stem.
-    """
+    """Keep one image for each stem: a label file cannot tell a.png from a.jpg."""
     seen: dict[str, Path] = {}
     for path in paths:
         first = seen.setdefault(path.stem, path)
@@ -61,9 +50,6 @@ def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
 
 def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
     """Read the size of each image from its header, several at once.
-
-    Args:
-        paths: image files.
 
     Returns:
         Width and height in pixels, or why there is none, in the order of `paths`.
@@ -76,10 +62,6 @@ def image_sizes(paths: Sequence[Path]) -> list[tuple[int, int] | ImageError]:
 
 def readable_images(paths: Sequence[Path], losses: Losses) -> tuple[list[Path], IntArray]:
     """Keep the images that have a readable header.
-
-    Args:
-        paths: image files.
-        losses: takes the others.
 
     Returns:
         The N readable files, and int64 (N, 2), width and height in pixels.
@@ -100,7 +82,6 @@ def image_file(images: Images | None, index: int) -> Path | None:
 
     Args:
         images: of a set, or None.
-        index: the frame's number.
 
     Returns:
         The file; None where the image is no file of its own.
@@ -114,9 +95,6 @@ def image_file(images: Images | None, index: int) -> Path | None:
 
 def file_stems(names: Sequence[str]) -> list[str]:
     """Make file stems out of frame names.
-
-    Args:
-        names: frame names.
 
     Returns:
         The names themselves where a file can be called so, else escaped; all different.
@@ -135,16 +113,8 @@ def file_stems(names: Sequence[str]) -> list[str]:
 def write_images(frames: FrameSet, folder: Path, stems: Sequence[str]) -> list[str | None]:
     """Write all images of a set: encoded bytes unchanged, raw pixels as PNG.
 
-    Args:
-        frames: the set.
-        folder: where to; made if need be.
-        stems: the file stem of each frame.
-
     Returns:
         The file name of each frame's image, None where a frame has none.
-
-    Raises:
-        ImageError: an image cannot be read.
     """
     names: list[str | None] = []
     images = frames.images

@@ -24,8 +24,6 @@ def rows_to_json(table: Objects | Predictions, frames: FrameSet, chosen: IntArra
     """Turn the rows of some frames into dictionaries, as the plain format and the sidecar hold them.
 
     Args:
-        table: objects or predictions.
-        frames: the set they belong to.
         chosen: int64 (K,), the frames.
 
     Returns:
@@ -62,14 +60,8 @@ def rows_from_json(
 
     Args:
         lists: dictionaries with class, box and (where `scored`) score; others are counted and left out.
-        frame: the number of the frame that each list belongs to.
         size: int64 (F, 2), width and height of all frames, pixels.
         where: names a row to a person, by frame number and row.
-        losses: takes what is left out.
-        scored: whether the rows are predictions.
-
-    Returns:
-        The rows of all lists.
     """
     columns: list[tuple[int, int, Any, list[float], float, int, Any, Any]] = []
     masks = MaskList()

@@ -42,17 +42,10 @@ def build_street_set(
     """Make a set of images with label pictures and without boxes.
 
     Args:
-        path: of the data set.
-        files: its files.
         decode: class ids from a label picture's bytes; its second argument names the file in messages.
-        class_names: by class id.
-        losses: grows by what cannot be used.
 
     Returns:
         The set. Images without a label picture stay, counted where others have one.
-
-    Raises:
-        SimjudgeError: no image can be read.
     """
     images, size = readable_images(files.images, losses)
     if not images:
@@ -79,7 +72,6 @@ def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> l
     Args:
         paths: of each frame, None where it has none.
         size: (F, 2), width and height of each frame's image, pixels.
-        losses: grows by the others.
 
     Returns:
         The paths, None in place of those that do not fit.

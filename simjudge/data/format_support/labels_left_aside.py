@@ -20,10 +20,6 @@ _NOT_READ = "which simjudge does not read"
 def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str]:
     """Say which files beside images look like their labels.
 
-    Args:
-        folder: the folder that was given.
-        images: the images that are read from it, without labels.
-
     Returns:
         A line for each folder of such files, and for each file that labels many images.
     """
@@ -43,11 +39,7 @@ def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str
 
 
 def name_labels(content: Any) -> str:
-    """Name what the content of a JSON file looks like; "" where it looks like no labels.
-
-    Args:
-        content: the parsed file.
-    """
+    """Name what the content of a JSON file looks like; "" where it looks like no labels."""
     first = content[0] if isinstance(content, list) and content else content
     if not isinstance(first, dict):
         return ""

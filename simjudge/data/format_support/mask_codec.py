@@ -31,11 +31,7 @@ class MaskList(ShortRepr):
     origins: list[tuple[int, int]] = field(default_factory=list)
 
     def append(self, crop: MaskCrop) -> None:
-        """Add one object's mask.
-
-        Args:
-            crop: the mask; `NO_MASK` for none.
-        """
+        """Add one object's mask."""
         self.crops.append(crop[0])
         self.origins.append(crop[1])
 
@@ -82,11 +78,6 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
 
     Args:
         polygons: each (P, 2), x and y in pixels, P at least 3.
-        width: of the image; what hangs over its edge is cut.
-        height: of the image.
-
-    Raises:
-        ValueError: the image is too large.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
@@ -133,13 +124,8 @@ def mask_to_rle(masks: Masks, index: int, width: int, height: int) -> dict[str, 
     """Encode a mask as COCO's compressed run lengths.
 
     Args:
-        masks: the masks.
-        index: which one.
         width: of the image, pixels.
         height: of the image, pixels.
-
-    Returns:
-        {"size": [height, width], "counts": text}, as pycocotools writes it.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
@@ -151,12 +137,8 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     """Decode COCO run lengths, compressed (text) or plain (a list of counts).
 
     Args:
-        runs: {"size": [height, width], "counts": text or list}.
         width: of the image, pixels.
         height: of the image, pixels.
-
-    Returns:
-        The mask.
 
     Raises:
         ValueError: it is none, or not one for an image of this size.
@@ -181,9 +163,6 @@ def decode_rle_counts(text: str) -> list[int]:
     """Decode COCO's compressed run lengths: 5 bits a character, each from the third on a difference to two before.
 
     pycocotools does not check that they fill the image, and writes past its buffer where they do not.
-
-    Args:
-        text: the compressed counts (`rleToString` in pycocotools' maskApi.c).
 
     Returns:
         The lengths of the runs, the first of pixels that are not set.

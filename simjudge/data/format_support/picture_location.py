@@ -13,12 +13,7 @@ def lies_below(path: Path, folder: Path, known: dict[Path, bool]) -> bool:
     """Tell whether a file lies in a folder or below it, all links followed.
 
     Args:
-        path: the file.
-        folder: the folder, resolved.
         known: the answer by parent folder, kept from one call to the next: most files share theirs.
-
-    Returns:
-        True where it does.
     """
     if path.is_symlink():
         return path.resolve().is_relative_to(folder)
@@ -30,10 +25,6 @@ def lies_below(path: Path, folder: Path, known: dict[Path, bool]) -> bool:
 
 def refuse_outside(frames: FrameSet, folder: Path) -> None:
     """Refuse a set of which a picture is a file that lies elsewhere.
-
-    Args:
-        frames: the set.
-        folder: of the data set.
 
     Raises:
         SimjudgeError: a picture lies neither in the folder nor below it, all links followed.

@@ -62,13 +62,8 @@ def build_objects(raw: RawRows, size: IntArray, class_names: dict[int, str], los
     """Make objects of the usable rows; the others are counted.
 
     Args:
-        raw: the rows.
         size: int64 (F, 2), width and height of all frames, pixels.
         class_names: names by class id; where there are any, rows of other classes cannot be used.
-        losses: takes what is left out.
-
-    Returns:
-        The objects, ordered by frame.
     """
     rows = _usable(raw, size, class_names, losses)
     instance = None if raw.instance is None else raw.instance[rows]
@@ -88,14 +83,9 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     """Make predictions of the usable rows; the others are counted.
 
     Args:
-        raw: the rows; without scores, all are 1.
         size: int64 (F, 2), width and height of all frames, pixels.
         class_names: names by class id; where a row has a class with a name, rows of classes without one cannot be used.
             Where none has, the numbers are a detector's own: which classes they are is for a person to say.
-        losses: takes what is left out.
-
-    Returns:
-        The predictions, ordered by frame.
     """
     if not np.isin(raw.class_id, list(class_names)).any():
         class_names = {}
@@ -108,15 +98,7 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
 
 
 def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:
-    """Leave out masks that lie elsewhere than their boxes: exports turn polygons upside down.
-
-    Args:
-        raw: rows of a file that states boxes and masks.
-        losses: takes the masks.
-
-    Returns:
-        All rows.
-    """
+    """Leave out masks that lie elsewhere than their boxes: exports turn polygons upside down."""
     masks, box = raw.masks, raw.box
     if masks is None:
         return raw
@@ -141,13 +123,7 @@ def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses
     A detector finds an object once; the other one would count as missed. Training tools leave repeats out likewise.
 
     Args:
-        raw: rows of labels that simjudge has not written.
         size: int64 (F, 2), of the pictures, pixels.
-        where: names the file to a person.
-        losses: takes the repeats.
-
-    Returns:
-        The other rows.
 
     Raises:
         SimjudgeError: all boxes lie within a pixel of the corner: they are shares of the picture.
@@ -189,9 +165,7 @@ def usable_values(column: str, values: Sequence[Any], where: Callable[[int], str
     """Read values that a file may leave out; those that cannot be are counted, and unknown.
 
     Args:
-        column: "distance" or "visible".
         values: N values as a file holds them, None where it says nothing.
-        where: names value i to a person: file and row.
         losses: takes the values that are no number or out of range.
 
     Returns:
@@ -212,9 +186,6 @@ def used_class_ids(table: Objects | Predictions | None) -> set[int]:
 
     Args:
         table: objects, predictions, or None.
-
-    Returns:
-        Their class ids.
     """
     return set() if table is None else {int(i) for i in np.unique(table.class_id)}
 
@@ -223,10 +194,7 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
     """Count rows as lost, naming only as many as are shown.
 
     Args:
-        losses: takes them.
-        kind: a plural phrase, as `Losses.add` takes it.
         rows: int64 (K,), the lost rows.
-        where: names a row to a person.
     """
     shown = rows[: losses.named_per_kind]
     for row in shown:
@@ -237,9 +205,6 @@ def count_losses(losses: Losses, kind: str, rows: npt.NDArray[np.int64], where: 
 
 def parse_numbers(values: Sequence[Any]) -> FloatArray:
     """Read anything as numbers.
-
-    Args:
-        values: N numbers or texts.
 
     Returns:
         float64 (N,), NaN where a value is no number; true and false are none.

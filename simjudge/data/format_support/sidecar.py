@@ -47,9 +47,6 @@ class Sidecar:
     def size(self, stem: str) -> tuple[int, int] | None:
         """Look up the size of a frame without an image.
 
-        Args:
-            stem: the stem of the frame's files.
-
         Returns:
             Width and height in pixels; None where the sidecar does not know the frame.
         """
@@ -74,10 +71,6 @@ class Sidecar:
     def rules_out(self, what: str, stem: str) -> bool:
         """Tell whether the sidecar knows that a frame was not labelled, not predicted, or without an image.
 
-        Args:
-            what: "labelled", "predicted" or "picture", as the file has them.
-            stem: the stem of the frame's files.
-
         Returns:
             True where it knows; False where it knows better or nothing.
         """
@@ -86,10 +79,6 @@ class Sidecar:
 
     def detector(self, stems: Sequence[str], predictions: Predictions | None) -> DetectorRecord | None:
         """Look up which detector made predictions.
-
-        Args:
-            stems: the stem of each frame's files.
-            predictions: of those frames, as the files hold them.
 
         Returns:
             The detector; None where the sidecar names none, or a frame's predictions are not those that it made.
@@ -113,9 +102,6 @@ class Sidecar:
 
 def load_sidecar(folder: Path) -> Sidecar:
     """Read the sidecar of a folder.
-
-    Args:
-        folder: of a data set.
 
     Returns:
         The sidecar, an empty one where the folder has none.
@@ -144,13 +130,9 @@ def apply_sidecar(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
 
     Args:
         plain: what the files hold, frames named by the stems of their files.
-        sidecar: of the same folder.
 
     Returns:
         The set with names, stamps, order, instances and exact rows where the files are as they were written.
-
-    Raises:
-        SimjudgeError: the sidecar is damaged.
     """
     if not sidecar.frame:
         return plain
@@ -179,7 +161,6 @@ def fingerprints(table: Objects | Predictions | None, count: int) -> list[str]:
 
     Args:
         table: objects or predictions, ordered by frame; None for none.
-        count: F, the number of frames.
 
     Returns:
         F texts; empty for a frame without rows.
@@ -282,9 +263,6 @@ def _exact_rows(table: Any, known: list[dict[str, Any]], what: str, frames: Fram
 
 def exact_columns(table: Objects | Predictions) -> tuple[str, ...]:
     """Name the columns that the sidecar holds for rows whose boxes, classes and masks the files have as they were.
-
-    Args:
-        table: objects or predictions.
 
     Returns:
         Names of columns of numbers (N,).

@@ -32,9 +32,6 @@ def write_sidecar(
     """Write the sidecar of a folder just written, holding whatever reading the folder without it would lose.
 
     Args:
-        frames: what was written.
-        folder: where; holds the files of the format already.
-        stems: the file stem of each frame.
         read: the format's reader, frames named by file stem. It is called on the folder with a sidecar in place that
             holds sizes, flags and `class_ids` only.
         class_ids: the class id that each number in the files stands for, where those are not the same.

@@ -36,11 +36,7 @@ def all_formats() -> tuple[Format, ...]:
 
 
 def folder_formats() -> tuple[Format, ...]:
-    """List the formats that are written as a folder, by name.
-
-    Returns:
-        The formats that `--to` chooses from.
-    """
+    """List the formats that are written as a folder, by name."""
     folders = [each for each in all_formats() if each.write is not None and not each.suffixes]
     return tuple(sorted(folders, key=lambda each: each.name))
 

@@ -37,13 +37,6 @@ _QUATERNION, _PLACE, _SIZE = ("qx", "qy", "qz", "qw"), ("tx_m", "ty_m", "tz_m"),
 def feather_columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Read columns of a feather file.
 
-    Args:
-        path: the file.
-        names: of the columns.
-
-    Returns:
-        The columns by name.
-
     Raises:
         SimjudgeError: it is no feather file, or a column is missing.
     """

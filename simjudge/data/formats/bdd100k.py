@@ -49,9 +49,6 @@ _SIDES = ("x1", "y1", "x2", "y2")
 def sniff_bdd100k(source: Source) -> bool:
     """Tell whether a path is of this format.
 
-    Args:
-        source: any path.
-
     Returns:
         True for a JSON file of one of the forms, and for a folder whose first file of labels is one.
     """

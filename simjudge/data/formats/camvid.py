@@ -28,19 +28,12 @@ _UNLABELLED = {"void", "unlabelled", "unlabeled"}
 
 
 def sniff_camvid(path: Path) -> bool:
-    """Tell whether a path is a folder of CamVid: it holds a table of colours.
-
-    Args:
-        path: any path.
-    """
+    """Tell whether a path is a folder of CamVid: it holds a table of colours."""
     return path.is_dir() and _table(path) is not None
 
 
 def read_camvid(path: Path) -> FrameSet:
     """Read a folder of CamVid.
-
-    Args:
-        path: the folder that holds the table.
 
     Raises:
         SimjudgeError: the table is damaged, or there is no image.
@@ -66,9 +59,6 @@ def read_camvid(path: Path) -> FrameSet:
 
 def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:
     """Read a table of colours and classes.
-
-    Args:
-        path: of the file.
 
     Returns:
         Class numbers by colour, from 1 on, `UNLABELLED` for Void; and names by number.

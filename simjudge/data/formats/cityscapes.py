@@ -24,23 +24,12 @@ _NUMBERS, _COLOURS = "labelIds", "color"
 
 
 def sniff_cityscapes(path: Path) -> bool:
-    """Tell whether a path is a folder of Cityscapes, or of a data set laid out like it.
-
-    Args:
-        path: any path.
-    """
+    """Tell whether a path is a folder of Cityscapes, or of a data set laid out like it."""
     return path.is_dir() and (path / IMAGES).is_dir()
 
 
 def read_cityscapes(path: Path) -> FrameSet:
-    """Read a folder of Cityscapes; frames are called CITY_SEQUENCE_FRAME.
-
-    Args:
-        path: the folder that holds `leftImg8bit`.
-
-    Raises:
-        SimjudgeError: it holds no image.
-    """
+    """Read a folder of Cityscapes; frames are called CITY_SEQUENCE_FRAME."""
     root = path / IMAGES
     pictures = [file for split in _folders(root) for city in _folders(split) for file in list_images(city)]
     if not pictures:

@@ -40,29 +40,12 @@ PREDICTIONS = "PREDS"
 
 
 def sniff_cpd(path: Path) -> bool:
-    """Tell whether a path is of the authors' layout.
-
-    Args:
-        path: any path.
-
-    Returns:
-        True for a folder with `imgs/` and `labels/`.
-    """
+    """Tell whether a path is of the authors' layout."""
     return (path / "imgs").is_dir() and (path / "labels").is_dir()
 
 
 def read_cpd(path: str | Path) -> FrameSet:
-    """Read a folder of the authors' layout.
-
-    Args:
-        path: the folder.
-
-    Returns:
-        The set.
-
-    Raises:
-        SimjudgeError: it holds no readable image.
-    """
+    """Read a folder of the authors' layout."""
     path = Path(path)
     sidecar = load_sidecar(path)
     return apply_sidecar(_read_files(path, sidecar), sidecar)
@@ -74,11 +57,7 @@ def write_cpd(frames: FrameSet, path: str | Path) -> Losses:
     Class ids are written as 0, 1, ... in their order, because their tool makes room for just as many.
 
     Args:
-        frames: the set.
         path: of the folder, which must not exist or be empty.
-
-    Returns:
-        Nothing is lost.
 
     Raises:
         SimjudgeError: something is there already, or it cannot be written.

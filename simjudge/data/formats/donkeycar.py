@@ -33,11 +33,7 @@ _LATEST_MS = 2**63 // _MILLISECOND - 1
 
 
 def is_tub(path: Path) -> bool:
-    """Tell whether a path is a tub.
-
-    Args:
-        path: any path.
-    """
+    """Tell whether a path is a tub."""
     if not path.is_dir():
         return False
     if (path / _MANIFEST).is_file() and any(path.glob(_CATALOGS)):
@@ -49,14 +45,8 @@ def is_tub(path: Path) -> bool:
 def read_tub(path: Path) -> FrameSet:
     """Read the pictures of a tub, in order of their records, with the times of these.
 
-    Args:
-        path: the folder.
-
     Returns:
         The set, without labels. Records that are marked as deleted are left out.
-
-    Raises:
-        SimjudgeError: no picture can be read.
     """
     losses = Losses()
     deleted = _deleted(path)

@@ -19,21 +19,13 @@ from simjudge.data.street_classes import LABEL_COLOURS, LABEL_NAMES
 
 
 def sniff_gta5(path: Path) -> bool:
-    """Tell whether a path is a folder of images with label pictures of the same names.
-
-    Args:
-        path: any path.
-    """
+    """Tell whether a path is a folder of images with label pictures of the same names."""
     images, labels = list_images(path / "images"), list_images(path / "labels")
     return bool(images and labels) and labels[0].suffix.lower() == ".png" and labels[0].stem in {i.stem for i in images}
 
 
 def read_gta5(path: Path) -> FrameSet:
-    """Read a folder of GTA V.
-
-    Args:
-        path: the folder that holds `images` and `labels`.
-    """
+    """Read a folder of GTA V."""
     losses = Losses()
     pictures = drop_repeated_stems(list_images(path / "images"), losses)
     labels = {file.stem: file for file in list_images(path / "labels")}

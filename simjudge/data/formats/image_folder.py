@@ -19,9 +19,6 @@ log = logging.getLogger(__name__)
 def sniff_image_folder(path: Path) -> bool:
     """Tell whether a path is a folder of images.
 
-    Args:
-        path: any path.
-
     Returns:
         True for a folder that holds images, or holds a folder of them called "images".
     """
@@ -30,9 +27,6 @@ def sniff_image_folder(path: Path) -> bool:
 
 def read_image_folder(path: str | Path) -> FrameSet:
     """Read the images of a folder as a set in which nothing is labelled.
-
-    Args:
-        path: the folder.
 
     Returns:
         The set; a name such as 12_000000500.png carries the frame's stamp.

@@ -48,9 +48,6 @@ _EMBEDDED = "pictures that only the JSON holds (imageData; save them beside it)"
 def sniff_labelme(source: Source) -> bool:
     """Tell whether a path is of this format.
 
-    Args:
-        source: any path.
-
     Returns:
         True for a JSON file of labelme's, and for a folder whose first JSON file is one.
     """
@@ -68,12 +65,6 @@ def read_labelme(path: Path) -> FrameSet:
     """Read a folder of labelme's files, or one file.
 
     A frame is called by its JSON file. Class ids are the places of the labels in their alphabetical order, from 0.
-
-    Args:
-        path: the folder or the file.
-
-    Returns:
-        The set.
 
     Raises:
         SimjudgeError: a file is damaged, or no frame can be used.

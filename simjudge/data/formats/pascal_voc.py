@@ -33,9 +33,6 @@ _HEAD_BYTES = 512
 def sniff_pascal_voc(path: Path) -> bool:
     """Tell whether a path is of this format.
 
-    Args:
-        path: any path.
-
     Returns:
         True for a folder with XML files of one <annotation> each in it, in `Annotations/` or in `labels/`.
     """
@@ -52,12 +49,6 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
 
     The picture of a file is the one of its name, else the one that the file names. A picture without a file is not
     labelled. Class ids are the places of the names in their alphabetical order, from 0.
-
-    Args:
-        path: the folder.
-
-    Returns:
-        The set.
 
     Raises:
         SimjudgeError: a file is no XML, or no frame can be used.

@@ -31,9 +31,6 @@ from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_
 def is_plain(content: Any) -> bool:
     """Tell whether the content of a JSON file is of this format.
 
-    Args:
-        content: the parsed file.
-
     Returns:
         True for a list of frames with sizes, bare or under "frames"; an empty list counts.
     """
@@ -51,12 +48,6 @@ def read_plain_json(path: str | Path) -> FrameSet:
     score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
     "objects" is not labelled, one without "predictions" has had no detector on it.
 
-    Args:
-        path: the file.
-
-    Returns:
-        The set.
-
     Raises:
         SimjudgeError: not such a file, or empty.
     """
@@ -66,13 +57,6 @@ def read_plain_json(path: str | Path) -> FrameSet:
 
 def read_plain_content(content: Any, path: Path) -> FrameSet:
     """Read a plain JSON file that is parsed already; see `read_plain_json`.
-
-    Args:
-        content: of the file.
-        path: of the file; images are relative to its folder.
-
-    Returns:
-        The set.
 
     Raises:
         SimjudgeError: it is no list of frames, or holds no usable one.
@@ -121,16 +105,6 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
     Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
     written into `STEM.images/` beside it, so that the set holds all its pictures.
     Without class names, detector and mark of independent frames the file is a bare list of frames.
-
-    Args:
-        frames: the set.
-        path: of the file.
-
-    Returns:
-        Nothing is lost.
-
-    Raises:
-        SimjudgeError: it cannot be written.
     """
     path = Path(path)
     images = _image_names(frames, path)

@@ -37,9 +37,6 @@ _SENSORS = "captures of other sensors than cameras"
 def sniff_solo(path: Path) -> bool:
     """Tell whether a path is of this format.
 
-    Args:
-        path: any path.
-
     Returns:
         True for a folder with `sequence.N` folders that hold frames, and for one such folder.
     """
@@ -52,9 +49,6 @@ def read_solo(path: Path) -> FrameSet:
 
     A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
     label names in their alphabetical order, from 0.
-
-    Args:
-        path: the folder.
 
     Returns:
         The set. A capture without a bounding box labeler is not labelled. Frames have no stamps, because each

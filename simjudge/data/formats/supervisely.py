@@ -40,9 +40,6 @@ _BoxAndMask = tuple[list[float], MaskCrop]
 def sniff_supervisely(path: Path) -> bool:
     """Tell whether a path is of this format.
 
-    Args:
-        path: any path.
-
     Returns:
         True for a folder with `ann/` and `img/`, or with a `meta.json` and such folders.
     """
@@ -56,9 +53,6 @@ def read_supervisely(path: str | Path) -> FrameSet:
 
     Class ids are the places of the titles in `meta.json`, from 0, or in alphabetical order where there is no such file.
     Tags are not read.
-
-    Args:
-        path: the folder.
 
     Returns:
         The set: all sets of a project together. Where two pictures have one name, the set's name stands in front.
@@ -172,10 +166,7 @@ class _ShapeRows:
         """Add the shapes of a frame.
 
         Args:
-            frame: its number.
-            objects: as the file has them.
             size: width and height of the picture, pixels.
-            file: for messages.
         """
         for index, each in enumerate(objects or ()):
             place = f"{file}: object {index}"

@@ -67,7 +67,6 @@ class BoxColumns:
         """Take in a simjudge_msgs/LabelledObjectArray or DetectionArray.
 
         Args:
-            message: the message.
             stamp: of its header, nanoseconds.
             time: when it was recorded, nanoseconds.
 
@@ -95,7 +94,6 @@ class BoxColumns:
         """Take in a vision_msgs/Detection2DArray: the best hypothesis of each detection.
 
         Args:
-            message: the message, of any version of vision_msgs.
             stamp: of its header, nanoseconds.
             time: when it was recorded, nanoseconds.
         """
@@ -152,35 +150,18 @@ class BoxColumns:
         )
 
     def expected_names(self, names: ClassNames, *, are_all: bool) -> ClassNames:
-        """The names without which a number is a mistake; empty where any number may be right.
-
-        Args:
-            names: of all classes of the recording.
-            are_all: whether some message of the recording lists all classes.
-        """
+        """The names without which a number is a mistake; empty where any number may be right."""
         return names if self.names_are_all or (are_all and not self.own_numbers) else {}
 
     def row_name(self, row: int) -> str:
-        """Name a row to a person.
-
-        Args:
-            row: its number.
-
-        Returns:
-            Recording, topic, stamp and number of the box.
-        """
+        """Name a row to a person."""
         return f"{self.where} at {format_seconds(self.messages[self.message[row]].stamp)}, box {self.number[row]}"
 
     def add_box(self, number: int, kind: int | str, box: Any, score: float, item: Any, mask: Any | None) -> None:
         """Add a row of the last message; what the message of the box does not have is unknown.
 
         Args:
-            number: of the box in its message.
-            kind: class number, or name.
             box: corners, pixels.
-            score: 1 where there is none.
-            item: the message of the box.
-            mask: as simjudge_msgs has it.
         """
         self.message.append(len(self.messages) - 1)
         self.number.append(number)
@@ -196,10 +177,6 @@ class BoxColumns:
 
     def name_class(self, number: int, name: str) -> None:
         """Take in the name of a class number.
-
-        Args:
-            number: of the class.
-            name: as a message has it.
 
         Raises:
             SimjudgeError: an earlier message had another name.
@@ -217,9 +194,6 @@ class BoxColumns:
 def best_guess(results: Any) -> Any | None:
     """Choose the hypothesis with the highest score.
 
-    Args:
-        results: of a vision_msgs/Detection2D or Detection3D, of any version.
-
     Returns:
         The hypothesis; None where there is none.
     """
@@ -229,11 +203,7 @@ def best_guess(results: Any) -> Any | None:
 
 
 def class_of_guess(guess: Any) -> int | str:
-    """Read the class of a hypothesis: a number where it is called by one, else a name.
-
-    Args:
-        guess: a vision_msgs/ObjectHypothesis of any version.
-    """
+    """Read the class of a hypothesis: a number where it is called by one, else a name."""
     label = str(guess.class_id if hasattr(guess, "class_id") else guess.id).strip()
     return int(label) if label.isdecimal() and len(label) <= _MOST_DIGITS else label
 
@@ -243,13 +213,6 @@ def settle_classes(labels: BoxColumns, detections: BoxColumns) -> ClassNames:
 
     Classes known by name only get the number that the name has in the recording, else the next free one, in
     alphabetical order. Where the two topics number the same names differently, the labels' numbers hold.
-
-    Args:
-        labels: the labels' columns; their class ids are rewritten.
-        detections: the detections' columns; their class ids are rewritten.
-
-    Returns:
-        The names by class id.
     """
     names = dict(labels.class_names)
     number = _numbers(names)

@@ -28,11 +28,7 @@ class PictureGeometry(NamedTuple):
 
 
 def picture_geometry(info: Any) -> PictureGeometry:
-    """Apply binning and region of interest.
-
-    Args:
-        info: sensor_msgs/CameraInfo, of rclpy or as it was recorded.
-    """
+    """Apply binning and region of interest."""
     matrix = np.array(info.k, np.float64).reshape(3, 3)
     projection = np.array(info.p, np.float64).reshape(3, 4)
     left, top = int(info.roi.x_offset), int(info.roi.y_offset)
@@ -45,11 +41,7 @@ def picture_geometry(info: Any) -> PictureGeometry:
 
 
 def picture_size(info: Any) -> tuple[int, int]:
-    """Width and height of the pictures that a camera_info goes with.
-
-    Args:
-        info: sensor_msgs/CameraInfo, of rclpy or as it was recorded.
-    """
+    """Width and height of the pictures that a camera_info goes with."""
     width = int(info.roi.width) or int(info.width) - int(info.roi.x_offset)
     height = int(info.roi.height) or int(info.height) - int(info.roi.y_offset)
     return width // max(int(info.binning_x), 1), height // max(int(info.binning_y), 1)

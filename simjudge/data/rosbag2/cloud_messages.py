@@ -29,13 +29,7 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
     """Make a PointCloud2 of a table.
 
     Args:
-        find: the class of a message type by its name.
-        header: the message's header.
-        table: a row a point, little-endian; gaps between fields stay.
         height: rows of an organized cloud; the table holds them one after the other.
-
-    Returns:
-        The message; dense where all coordinates are finite.
 
     Raises:
         SimjudgeError: a field is of a type that PointCloud2 lacks (whole numbers of 64 bits).
@@ -63,10 +57,6 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
 
 def read_cloud(message: Any, where: str) -> Table:
     """Read a PointCloud2 of any driver.
-
-    Args:
-        message: the message.
-        where: names it in messages: file, topic and stamp.
 
     Returns:
         A table with the message's fields, little-endian; a field of several numbers is an array. NaN stays NaN, and

@@ -56,11 +56,7 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     TOPIC/viewpoint.
 
     Args:
-        path: a recording.
         topics: to read; None of the clouds': there must be only one.
-
-    Returns:
-        The clouds in order of recording.
 
     Raises:
         UsageError: there is no such topic.
@@ -201,10 +197,6 @@ def _beside(recording: Recording, topic: str, places: list[_Place], frames: _Box
 
 def cloud_boxes_topic(recording: Recording, topic: str) -> str:
     """The boxes of a topic of clouds: ours, else the one Detection3DArray that there is, "" for none.
-
-    Args:
-        recording: open for reading.
-        topic: of the clouds.
 
     Raises:
         SimjudgeError: there are several of the second kind.

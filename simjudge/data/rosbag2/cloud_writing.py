@@ -52,10 +52,6 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
     A cloud without a stamp gets that of the frame of its name, else 1 s for the first and 0.1 s more for each that
     follows.
 
-    Args:
-        clouds: what to write.
-        path: a name ending in .mcap or .db3, or a folder.
-
     Returns:
         Clouds and images that could not be read, and were left out.
 
@@ -77,14 +73,10 @@ def cloud_stamps(clouds: CloudSet, frame_stamps: IntArray) -> list[int]:
     """Choose the stamp that each cloud has in a recording.
 
     Args:
-        clouds: the set.
         frame_stamps: int64 (F,), of the messages of its frames.
 
     Returns:
         Nanoseconds, all different.
-
-    Raises:
-        SimjudgeError: two clouds have one stamp.
     """
     names = [] if clouds.frames is None else clouds.frames.frame_name
     of_frame = dict(zip(names, frame_stamps.tolist(), strict=True))

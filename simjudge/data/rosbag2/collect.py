@@ -73,10 +73,6 @@ class RecordingContents:
 def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingContents:
     """Read all messages of the chosen topics; what cannot be decoded is counted in the recording's losses.
 
-    Args:
-        recording: open for reading.
-        chosen: the topics.
-
     Returns:
         The messages by kind. Messages whose stamps were never filled in have the time they were recorded at.
 

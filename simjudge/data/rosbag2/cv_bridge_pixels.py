@@ -56,9 +56,6 @@ def load_bridge() -> tuple[Any | None, str]:
 def pixel_type(encoding: str) -> np.dtype[Any] | None:
     """Look up what one pixel of an encoding is made of.
 
-    Args:
-        encoding: as in sensor_msgs/image_encodings.hpp.
-
     Returns:
         A NumPy type of shape (channels,); None where cv_bridge does not know it.
     """
@@ -77,7 +74,6 @@ def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
 
     Args:
         pixels: (height, width, channels), in this machine's byte order.
-        encoding: as in sensor_msgs/image_encodings.hpp.
     """
     found, _ = load_bridge()
     if found is None:

@@ -55,7 +55,6 @@ class Db3File:
         """Open the database.
 
         Args:
-            path: the file to read.
             shown: what to call it, where `path` is only a decompressed copy.
 
         Raises:

@@ -23,15 +23,7 @@ CUBOIDS = "/cuboids"
 
 
 def detected_boxes_topic(recording: Recording, topic: str) -> str:
-    """Find the topic of what a detector found in clouds.
-
-    Args:
-        recording: open for reading.
-        topic: of the clouds.
-
-    Returns:
-        Its name; "" for none.
-    """
+    """Find the topic of what a detector found in clouds."""
     name = topic + CUBOIDS
     return name if name in recording.topics and recording.topics[name].type == DETECTED_BOXES_3D else ""
 
@@ -39,15 +31,7 @@ def detected_boxes_topic(recording: Recording, topic: str) -> str:
 def detected_boxes_message(
     types: Mapping[str, Any], header: Any, found: CloudPredictions, index: int, names: Mapping[int, str]
 ) -> Any:
-    """Make the message of one cloud.
-
-    Args:
-        types: classes by the names of the types.
-        header: of the cloud.
-        found: in all clouds.
-        index: of the cloud.
-        names: of the classes.
-    """
+    """Make the message of one cloud."""
     made = []
     for row in np.flatnonzero(found.cloud == index).tolist():
         x, y, z, w = found.orientation[row].tolist()
@@ -74,12 +58,8 @@ def read_detected_boxes(
     """Read the messages of all clouds.
 
     Args:
-        arrays: messages by their stamps.
-        clouds: numbers of the clouds by their stamps.
-        where: names recording and topic in messages.
         names: of the labels' classes; what detectors name is added. A class whose number has another name among the
             labels gets the number of its name there, else one that is free.
-        losses: counts what cannot be used.
 
     Returns:
         The boxes, and which clouds a detector looked at; None without messages.

@@ -72,20 +72,14 @@ class FolderWriter(Writer):
         self._begin()
 
     def count(self, connection: Connection) -> int:
-        """Messages of a topic that were written, to all files.
-
-        Args:
-            connection: the topic.
-        """
+        """Messages of a topic that were written, to all files."""
         return self._earlier[connection.id] + self.counts[connection.id]
 
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
         """Add a message, to the next file where this one is full.
 
         Args:
-            connection: its topic.
             timestamp: when it was recorded, nanoseconds.
-            data: its CDR bytes.
         """
         size = len(data) + _OVERHEAD
         if self._form.max_bytes is not None and self._bytes and self._bytes + size > self._form.max_bytes:

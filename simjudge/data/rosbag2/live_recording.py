@@ -51,14 +51,7 @@ class LiveRecording:
         return {name: self._writer.count(connection) for name, connection in self._connections.items()}
 
     def add_topic(self, name: str, message_type: str, definition: tuple[str, str], offered: list[Qos]) -> None:
-        """Add a topic.
-
-        Args:
-            name: fully qualified.
-            message_type: e.g. "sensor_msgs/msg/Image".
-            definition: the type's full definition text and its hash.
-            offered: what its publishers offer.
-        """
+        """Add a topic."""
         text, digest = definition
         self._connections[name] = self._guarded(
             self._writer.add_connection,
@@ -67,10 +60,6 @@ class LiveRecording:
 
     def set_custom_data(self, key: str, text: str) -> None:
         """Keep a text in the recording's metadata, as rosbag2's custom data.
-
-        Args:
-            key: its name.
-            text: what to keep.
 
         Raises:
             SimjudgeError: the file cannot be written any more.
@@ -81,9 +70,7 @@ class LiveRecording:
         """Add a message.
 
         Args:
-            topic: one that was added.
             time: when the message came in, nanoseconds.
-            data: its CDR bytes.
 
         Raises:
             SimjudgeError: the disk is full, or the file cannot be written any more.
@@ -120,10 +107,6 @@ class LiveFile(LiveRecording):
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
         """Create the storage file, beside its name.
-
-        Args:
-            path: ends in .mcap or .db3.
-            form: how it is stored.
 
         Raises:
             SimjudgeError: the file exists, or cannot be made.
@@ -166,7 +149,6 @@ def open_recording(path: str | Path, form: RecordingForm | None = None) -> LiveR
 
     Args:
         path: x.mcap or x.db3 for one file, any other name for a rosbag2 folder.
-        form: how it is stored.
 
     Raises:
         UsageError: it cannot be stored so under that name.
@@ -178,11 +160,7 @@ def open_recording(path: str | Path, form: RecordingForm | None = None) -> LiveR
 
 
 def write_trouble(error: Exception) -> str:
-    """Why a recording cannot be written, in a few words.
-
-    Args:
-        error: of the system, of sqlite or of rosbags.
-    """
+    """Why a recording cannot be written, in a few words."""
     if isinstance(error, OSError):
         return disk_trouble(error)
     # Where no more fits, sqlite says "disk is full" or "disk I/O error".

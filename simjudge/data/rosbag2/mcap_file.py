@@ -63,7 +63,6 @@ class McapFile:
         """Find out what the file holds.
 
         Args:
-            path: the file to read.
             shown: what to call it, where `path` is only a decompressed copy.
 
         Raises:
@@ -247,9 +246,6 @@ def _as_ros2(data: bytes | memoryview, kind: str) -> bytes | memoryview:
 
 def decompress_message(data: bytes | memoryview) -> bytes | memoryview:
     """Decompress a message that was compressed on its own (rosbag2's compression mode "message").
-
-    Args:
-        data: the stored bytes. CDR never starts as Zstandard's frames do.
 
     Returns:
         CDR bytes; the same where they were not compressed, empty where they are damaged or no message can be so large.

@@ -83,13 +83,6 @@ class McapContents:
 def load_span(stream: BinaryIO, span: Span) -> memoryview:
     """Read the records of a span, decompressed and checked; of one that is cut, what is there.
 
-    Args:
-        stream: the file.
-        span: a chunk, or a group of records.
-
-    Returns:
-        The records' bytes.
-
     Raises:
         DamageError: the bytes cannot be decompressed or the checksum does not fit.
     """
@@ -116,11 +109,7 @@ def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[in
     """Go through the records of a span.
 
     Args:
-        data: the span's bytes.
         cut: whether the span is cut off, so that its last record may be incomplete.
-
-    Yields:
-        Opcode, start and end of each record's content in `data`.
 
     Raises:
         DamageError: a record reaches over the end (where `cut`, it is left out instead).
@@ -136,16 +125,7 @@ def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[in
 
 
 def register_record(contents: McapContents, opcode: int, record: bytes | memoryview) -> None:
-    """Take over a schema or a channel.
-
-    Args:
-        contents: takes it; the first of a number counts.
-        opcode: of the record; others are passed over.
-        record: its content.
-
-    Raises:
-        DamageError: it cannot be read.
-    """
+    """Take over a schema or a channel."""
     try:
         if opcode == Opcode.SCHEMA:
             schema = Schema.read(record_stream(record))
@@ -158,14 +138,7 @@ def register_record(contents: McapContents, opcode: int, record: bytes | memoryv
 
 
 def record_stream(record: bytes | memoryview) -> ReadDataStream:
-    """Open a record for the parsers of the mcap package.
-
-    Args:
-        record: its content.
-
-    Returns:
-        The stream.
-    """
+    """Open a record for the parsers of the mcap package."""
     return ReadDataStream(BytesIO(record))
 
 

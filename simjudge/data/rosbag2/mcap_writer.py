@@ -36,12 +36,7 @@ class CheckedMcapWriter:
         self._schemas[connection.msgtype] = self._mcap.register_schema(connection.msgtype, form, text)
 
     def add_connection(self, connection: Connection, offered_qos_profiles: str) -> None:
-        """Add a topic, with the metadata that rosbag2 looks for.
-
-        Args:
-            connection: the topic.
-            offered_qos_profiles: what its publishers offer, as YAML.
-        """
+        """Add a topic, with the metadata that rosbag2 looks for."""
         form = connection.ext.serialization_format if isinstance(connection.ext, ConnectionExtRosbag2) else "cdr"
         self._channels[connection.id] = self._mcap.register_channel(
             connection.topic,
@@ -54,9 +49,7 @@ class CheckedMcapWriter:
         """Add a message.
 
         Args:
-            connection: its topic.
             timestamp: when it was recorded, nanoseconds; also written as the time of publishing.
-            data: its CDR bytes.
         """
         self._mcap.add_message(self._channels[connection.id], timestamp, data, timestamp)
 
@@ -65,12 +58,7 @@ class CheckedMcapWriter:
         self._mcap.flush()
 
     def close(self, version: int, metadata: str) -> None:
-        """Write the index, and the recording's metadata for those who read the bare file.
-
-        Args:
-            version: of the metadata's format; not needed.
-            metadata: what metadata.yaml says, as YAML.
-        """
+        """Write the index, and the recording's metadata for those who read the bare file."""
         del version
         self._mcap.add_metadata("rosbag2", {"serialized_metadata": metadata})
         self._mcap.finish()

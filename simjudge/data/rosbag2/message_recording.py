@@ -35,13 +35,8 @@ class MessageRecording:
         """Add a message.
 
         Args:
-            topic: fully qualified.
             stamp: nanoseconds, the time of recording.
-            message: made with a class of `standard_types`.
             latched: its publisher keeps it for those who come late (transient local), as /tf_static does.
-
-        Raises:
-            SimjudgeError: the disk is full.
         """
         kind: str = message.__msgtype__
         if topic not in self._topics:
@@ -61,7 +56,6 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
 
     Args:
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
-        custom_data: kept in the recording's metadata, as rosbag2's custom data.
 
     Raises:
         SimjudgeError: something is there already, it cannot be written, or the block raised one. What was recorded

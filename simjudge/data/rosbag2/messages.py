@@ -21,20 +21,12 @@ CAMERA = "camera"
 
 
 def camera_link(camera: str) -> str:
-    """The coordinate frame of a camera's body (REP 103: x forward, y left, z up).
-
-    Args:
-        camera: its name.
-    """
+    """The coordinate frame of a camera's body (REP 103: x forward, y left, z up)."""
     return f"{camera.replace('/', '_')}_link"
 
 
 def optical_frame(camera: str) -> str:
-    """The coordinate frame of a camera's images (REP 103: z forward, x right, y down).
-
-    Args:
-        camera: its name.
-    """
+    """The coordinate frame of a camera's images (REP 103: z forward, x right, y down)."""
     return f"{camera.replace('/', '_')}_optical_frame"
 
 
@@ -49,10 +41,7 @@ class MessageMaker:
         """Remember the set.
 
         Args:
-            types: knows the messages.
-            frames: the set.
             stamps: int64 (F,), nanoseconds, the stamp of each frame's messages.
-            frame_id: coordinate frame in the headers.
         """
         self._frames, self._stamps, self._types = frames, stamps, types.types
         self._frame_id = frame_id
@@ -70,15 +59,9 @@ class MessageMaker:
     def image(self, index: int) -> tuple[str, Any] | None:
         """Make a frame's image message.
 
-        Args:
-            index: the frame's number.
-
         Returns:
             Type and content: CompressedImage for a stored file, Image (rgb8) for raw pixels; None where it has no
             image.
-
-        Raises:
-            ImageError: the image cannot be read.
         """
         images = self._frames.images
         if images is None or not images.has(index):
@@ -109,9 +92,6 @@ class MessageMaker:
     def labels(self, index: int) -> Any | None:
         """Make the message of a frame's ground truth.
 
-        Args:
-            index: the frame's number.
-
         Returns:
             A LabelledObjectArray; None where nobody labelled the frame.
         """
@@ -134,9 +114,6 @@ class MessageMaker:
     def detections(self, index: int) -> Any | None:
         """Make the message of what a detector found in a frame.
 
-        Args:
-            index: the frame's number.
-
         Returns:
             A DetectionArray; None where no detector has run.
         """
@@ -156,13 +133,9 @@ class MessageMaker:
         """Make the message that says what belongs to a frame.
 
         Args:
-            index: the frame's number.
             image: its image message, None for none.
             labels: its ground truth message, None for none.
             detections: its detections message, None for none.
-
-        Returns:
-            A FrameInfo.
         """
         return self._new(
             FRAME_INFO,

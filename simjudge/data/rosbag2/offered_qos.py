@@ -14,7 +14,6 @@ def offered_qos(kind: str, *, latched: bool = False) -> Qos:
     """What the publisher of a topic offers: SensorDataQoS for images (REP 2003), reliable for the rest.
 
     Args:
-        kind: type of the topic's messages.
         latched: the last message is kept for subscribers that come later, as on /tf_static.
     """
     sensor = kind in _SENSOR

@@ -88,10 +88,6 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
 
     Encodings that are not known here are left to cv_bridge, where a ROS installation has it.
 
-    Args:
-        message: the message.
-        where: names it in messages to people.
-
     Returns:
         uint8 (H, W, 3), red first.
 
@@ -149,10 +145,6 @@ def _packed(message: Any, pixel: np.dtype[Any], where: str) -> npt.NDArray[Any]:
 def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]:
     """Read the values of a label picture, a sensor_msgs/Image or CompressedImage, none of them changed.
 
-    Args:
-        message: the message.
-        where: names it in messages to people.
-
     Returns:
         int64 (H, W) by channel: red, green, blue and alpha of a picture in colours, value of one with one channel.
 
@@ -203,10 +195,6 @@ def _by_cv_bridge(message: Any, where: str) -> RgbImage:
 def compressed_to_rgb(message: Any, where: str) -> RgbImage:
     """Read the pixels of a sensor_msgs/CompressedImage as cv_bridge does: as they are stored, whatever EXIF says.
 
-    Args:
-        message: the message.
-        where: names it in messages to people.
-
     Returns:
         uint8 (H, W, 3), red first.
 
@@ -229,9 +217,6 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
 def encoded_image(message: Any) -> EncodedImage | None:
     """Read the file that a sensor_msgs/CompressedImage carries.
 
-    Args:
-        message: the message.
-
     Returns:
         Its bytes; None where as a file they would be seen otherwise: red and blue changed places before encoding, they
         are a Bayer mosaic, or EXIF turns them.
@@ -243,14 +228,7 @@ def encoded_image(message: Any) -> EncodedImage | None:
 
 
 def format_name(suffix: str) -> str:
-    """Name an image format as CompressedImage.format does.
-
-    Args:
-        suffix: a file ending, such as ".jpg".
-
-    Returns:
-        The name, such as "jpeg".
-    """
+    """Name an image format as CompressedImage.format does."""
     return _FORMATS.get(suffix, suffix.removeprefix("."))
 
 

@@ -21,7 +21,6 @@ class PlaybackClock:
 
         Args:
             rate: seconds of the recording for each second of real time.
-            paused: whether the clock starts paused.
         """
         self._rate, self._paused = rate, paused
         # The playback time `_playback_ns` was reached at the monotonic time `_monotonic_ns`.
@@ -50,11 +49,7 @@ class PlaybackClock:
         return self._paused
 
     def pause(self, *, on: bool) -> None:
-        """Stop the playback time, or let it run on.
-
-        Args:
-            on: True to stop, False to run on.
-        """
+        """Stop the playback time, or let it run on."""
         with self._changed:
             self._playback_ns, self._monotonic_ns = self._now(), time.monotonic_ns()
             self._paused = on
@@ -77,9 +72,6 @@ class PlaybackClock:
         Args:
             until_ns: the playback time to wait for, nanoseconds.
             timeout: seconds of real time after which the wait ends without success.
-
-        Returns:
-            Whether the playback time is reached.
         """
         end = time.monotonic_ns() + round(timeout * 1e9)
         with self._changed:
@@ -105,7 +97,6 @@ def sort_by_time(messages: Iterable[StoredMessage], window_ns: int = REORDER_WIN
     """Sort messages by their recording time, with bounded memory.
 
     Args:
-        messages: the messages in the order in which they are stored.
         window_ns: a message is stored at most this many nanoseconds out of order; one that is further out of place
             stays out of order.
 

@@ -36,8 +36,6 @@ class PluginFile:
         """Open the recording.
 
         Args:
-            path: the folder.
-            info: what its metadata.yaml says (rosbag2_bagfile_information).
             needs: what simjudge cannot read itself, for messages to people, such as "storage 'x'".
 
         Raises:

@@ -55,11 +55,9 @@ def read_recording(
     asked for. Damaged parts are left out and counted in the set's `losses`.
 
     Args:
-        path: the recording.
         image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
         tolerance_ns: how far the stamps of an image and of its labels or detections may lie apart; they are joined
             one to one, nearest first. What finds no image is left out and counted.
-        hidden: topics that are taken for none of these.
 
     Raises:
         SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.

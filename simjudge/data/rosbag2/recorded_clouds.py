@@ -40,14 +40,7 @@ class RecordedCloud(NamedTuple):
 
 
 def cloud_topics(recording: Recording) -> list[str]:
-    """List the topics of point clouds.
-
-    Args:
-        recording: open for reading.
-
-    Returns:
-        Their names, sorted.
-    """
+    """List the topics of point clouds."""
     return [info.topic for info in recording.topic_infos() if info.type == CLOUD_TYPE]
 
 
@@ -55,12 +48,7 @@ def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "-
     """Choose the topic to take clouds from.
 
     Args:
-        recording: open for reading.
         topic: as a person names it; None: there must be only one, beside the truth about another (.../ground_truth).
-        option: with which a person names one.
-
-    Returns:
-        The topic.
 
     Raises:
         UsageError: the one that is named holds no clouds.
@@ -81,16 +69,7 @@ def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "-
 
 
 def recorded_clouds(recording: Recording, topics: set[str], losses: Losses) -> Iterator[RecordedCloud]:
-    """Read the clouds of some topics.
-
-    Args:
-        recording: open for reading.
-        topics: their names.
-        losses: takes the clouds that cannot be read.
-
-    Yields:
-        The others.
-    """
+    """Read the clouds of some topics."""
     for stored, message in decoded_messages(recording, topics, losses):
         stamp = header_stamp(message.header)
         where = f"{recording.path}: {stored.topic} at {format_seconds(stamp)}"

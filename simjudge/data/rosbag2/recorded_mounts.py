@@ -30,14 +30,7 @@ Links = Mapping[str, tuple[str, Pose]]
 
 
 def standing_links(recording: Recording) -> Links:
-    """Read the transforms that hold for ever.
-
-    Args:
-        recording: open for reading.
-
-    Returns:
-        Those of .../tf_static; the last one of a frame counts.
-    """
+    """Read the transforms that hold for ever."""
     topics = {info.topic for info in recording.topic_infos() if info.type == TRANSFORMS}
     links: dict[str, tuple[str, Pose]] = {}
     static = {topic for topic in topics if topic.endswith("tf_static")}
@@ -52,7 +45,6 @@ def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> Non
 
     Args:
         links: by a frame's name, its parent and its pose in it; the last one of a frame counts.
-        transform: a geometry_msgs/TransformStamped.
     """
     fields = transform_fields(transform)
     try:
@@ -65,10 +57,6 @@ def add_standing_link(links: dict[str, tuple[str, Pose]], transform: Any) -> Non
 def standing_pose(links: Links, frame: str, base: str) -> Pose | None:
     """Compute the pose of a frame in another by transforms that stand.
 
-    Args:
-        links: as `standing_links` gives them.
-        frame, base: names of frames.
-
     Returns:
         The pose; None where they do not hang together.
     """
@@ -80,9 +68,6 @@ def recorded_camera(recording: Recording, links: Links, frame_id: str, topic: st
     """Find the camera beside a lidar.
 
     Args:
-        recording: open for reading.
-        links: of the recording.
-        frame_id: of the lidar.
         topic: of the camera's images, where a person names it; its camera_info is in the same namespace.
 
     Returns:
@@ -111,9 +96,6 @@ def poses_at(
     """Interpolate the poses of what carries a lidar.
 
     Args:
-        recording: open for reading.
-        links: of the recording.
-        frame_id: of the lidar.
         stamps: nanoseconds.
 
     Returns:

@@ -60,14 +60,7 @@ class _PoseRows:
 
 
 def pose_topics(recording: Recording) -> dict[str, str]:
-    """List the topics that poses may come from; of tf only the moving transforms.
-
-    Args:
-        recording: open for reading.
-
-    Returns:
-        Message types by topic.
-    """
+    """List the topics that poses may come from; of tf only the moving transforms."""
     found = {info.topic: info.type for info in recording.topic_infos() if info.type in (*POSE_TYPES, TRANSFORMS)}
     return {topic: kind for topic, kind in found.items() if kind != TRANSFORMS or not topic.endswith(_STATIC)}
 
@@ -79,11 +72,7 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105).
 
     Args:
-        recording: open for reading.
         topic: as a person names it; None: there must be only one.
-
-    Returns:
-        The topic.
 
     Raises:
         SimjudgeError: the one that is named is none, none is named and there are several, or there is none.
@@ -210,16 +199,7 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
 
 
 def decoded_messages(recording: Recording, topics: set[str], losses: Losses) -> Iterator[tuple[StoredMessage, Any]]:
-    """Decode all messages of some topics.
-
-    Args:
-        recording: open for reading.
-        topics: their names.
-        losses: takes the messages that cannot be decoded.
-
-    Yields:
-        Each message as it is stored, and decoded.
-    """
+    """Decode all messages of some topics."""
     held = [recording.topics[name] for name in sorted(topics)]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
     for stored in recording.messages(topics):
@@ -236,9 +216,6 @@ def decoded_messages(recording: Recording, topics: set[str], losses: Losses) -> 
 def header_stamp(header: Any) -> int:
     """Read the stamp of a header.
 
-    Args:
-        header: a std_msgs/Header.
-
     Returns:
         Nanoseconds.
     """
@@ -250,24 +227,13 @@ def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:
 
     Args:
         position: a geometry_msgs/Point or Vector3, metres.
-        orientation: a geometry_msgs/Quaternion.
-
-    Returns:
-        x, y, z, qx, qy, qz, qw.
     """
     metres = (float(position.x), float(position.y), float(position.z))
     return (*metres, float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
 
 
 def transform_fields(message: Any) -> dict[str, Any]:
-    """Read a TransformStamped.
-
-    Args:
-        message: a geometry_msgs/TransformStamped.
-
-    Returns:
-        Arguments of `TransformTree.add`.
-    """
+    """Read a TransformStamped."""
     numbers = pose_numbers(message.transform.translation, message.transform.rotation)
     return {
         "parent": str(message.header.frame_id),
@@ -282,14 +248,10 @@ def image_clock_offset(path: str | Path, image_topic: str | None) -> int | None:
     """Measure how far the stamps of a recording's images are ahead of the time of recording.
 
     Args:
-        path: the recording.
         image_topic: of the camera; None: there must be only one.
 
     Returns:
         Nanoseconds, the median over the first images; None where there are none.
-
-    Raises:
-        SimjudgeError: the camera cannot be told.
     """
     path = Path(path)
     recording = Recording(path)

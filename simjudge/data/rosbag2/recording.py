@@ -104,14 +104,7 @@ class Recording:
         self._compare_with_metadata()
 
     def messages(self, topics: set[str]) -> Iterator[StoredMessage]:
-        """Read all readable messages of some topics, file after file; once done, `losses` is complete.
-
-        Args:
-            topics: their names.
-
-        Yields:
-            The messages.
-        """
+        """Read all readable messages of some topics, file after file; once done, `losses` is complete."""
         for number, storage in enumerate(self.files):
             yield from storage.messages(topics, number)
             self.losses.extend(storage.losses)
@@ -192,9 +185,6 @@ def describe_recording(path: str | Path) -> RecordingDescription:
 
     Args:
         path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
-
-    Returns:
-        Files, topics, times, notes and losses.
 
     Raises:
         SimjudgeError: there is nothing that can be read.

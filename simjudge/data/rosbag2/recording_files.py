@@ -46,9 +46,6 @@ class RecordingFiles:
 def is_recording(path: Path) -> bool:
     """Tell whether a path looks like a recording.
 
-    Args:
-        path: any path.
-
     Returns:
         True for a .mcap or .db3 file, or a folder with such files or with their metadata.yaml.
     """
@@ -62,12 +59,6 @@ def find_recording_files(path: Path) -> RecordingFiles:
 
     Args:
         path: a rosbag2 folder, with or without metadata.yaml, or a bare storage file.
-
-    Returns:
-        The files in the order they were recorded.
-
-    Raises:
-        SimjudgeError: there is no storage file.
     """
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist")
@@ -110,14 +101,7 @@ def _listed(path: Path, info: dict[str, Any], found: list[Path]) -> RecordingFil
 
 
 def is_compressed(info: dict[str, Any]) -> bool:
-    """Tell whether files or messages are compressed by rosbag2 (not by the storage itself).
-
-    Args:
-        info: what metadata.yaml says.
-
-    Returns:
-        True where they are.
-    """
+    """Tell whether files or messages are compressed by rosbag2 (not by the storage itself)."""
     return str(info.get("compression_mode") or "").upper() in ("FILE", "MESSAGE")
 
 

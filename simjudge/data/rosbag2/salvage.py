@@ -36,10 +36,6 @@ _LONGEST_METADATA = 16 << 20
 def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
     """Read the index at the file's end.
 
-    Args:
-        stream: the file.
-        size: of the file, bytes.
-
     Returns:
         What the index says; None where there is none, or its checksum does not fit.
     """
@@ -75,15 +71,7 @@ def read_summary(stream: BinaryIO, size: int) -> McapContents | None:
 
 
 def walk_records(stream: BinaryIO, size: int) -> McapContents:
-    """Find the spans of a file without a usable index, as far as its records follow one another.
-
-    Args:
-        stream: the file.
-        size: of the file, bytes.
-
-    Returns:
-        The spans; topics have yet to be read from them.
-    """
+    """Find the spans of a file without a usable index, as far as its records follow one another."""
     contents = McapContents()
     stream.seek(max(0, size - len(MAGIC)))
     whole = stream.read() == MAGIC and size > 2 * len(MAGIC)
@@ -122,15 +110,7 @@ def walk_records(stream: BinaryIO, size: int) -> McapContents:
 
 
 def data_crc_fits(stream: BinaryIO, contents: McapContents) -> bool:
-    """Check the checksum over all data.
-
-    Args:
-        stream: the file.
-        contents: says the checksum, and how far it reaches.
-
-    Returns:
-        True where it fits, or the recorder wrote none.
-    """
+    """Check the checksum over all data."""
     stream.seek(0)
     crc, left = 0, contents.data_end
     while contents.data_crc and left > 0 and (block := stream.read(min(left, 1 << 20))):

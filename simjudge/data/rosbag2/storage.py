@@ -32,11 +32,7 @@ class StoredTopic:
 
 
 def full_type_name(name: str) -> str:
-    """Complete the name of a message type as ROS 2 before Dashing, and ROS 1, wrote it: `sensor_msgs/Image`.
-
-    Args:
-        name: as a recording has it.
-    """
+    """Complete the name of a message type as ROS 2 before Dashing, and ROS 1, wrote it: `sensor_msgs/Image`."""
     package, slash, rest = name.partition("/")
     return f"{package}/msg/{rest}" if slash and rest and "/" not in rest else name
 
@@ -110,8 +106,5 @@ def format_seconds(time: int) -> str:
 
     Args:
         time: nanoseconds.
-
-    Returns:
-        Seconds with three decimals, such as "1.500 s".
     """
     return f"{time / 1e9:.3f} s"

@@ -75,8 +75,6 @@ def choose_topics(
     """Choose from a recording's topics.
 
     Args:
-        where: how to name the recording.
-        types: message type by topic name.
         image, label, detection: topics that the user names, None where simjudge is to find out. The images may be named
             by their camera too: front for /front/image_raw.
         counts: messages by topic, where they are known: of a camera's topics the one with most comes first.
@@ -104,10 +102,6 @@ def choose_topics(
 
 def camera_topics(types: Mapping[str, str], counts: Mapping[str, int] | None = None) -> dict[str, str]:
     """The cameras of a recording: those that take photographs, if there are any.
-
-    Args:
-        types: message type by topic name.
-        counts: messages by topic, where they are known.
 
     Returns:
         A topic for each camera, by the name that its topics share: the one with most messages, of equals the raw one.

@@ -22,14 +22,7 @@ _REMEDY = (
 
 
 def describe_conflicts(recording: Recording) -> list[str]:
-    """Say which frames of which topics have transforms that contradict each other, and how many.
-
-    Args:
-        recording: open for reading.
-
-    Returns:
-        A line for each topic that has any.
-    """
+    """Say which frames of which topics have transforms that contradict each other, and how many."""
     topics = [info.topic for info in recording.topic_infos() if info.type == TRANSFORMS]
     return [line for topic in topics if (line := _describe(recording, topic))]
 

@@ -99,9 +99,6 @@ class UnfinishedRecording:
 def find_unfinished(folder: Path) -> list[Path]:
     """Find recordings whose writers were killed.
 
-    Args:
-        folder: where they were to be written.
-
     Returns:
         Their folders. Those without any message, and those that are being written, are none.
     """
@@ -113,21 +110,13 @@ def find_unfinished(folder: Path) -> list[Path]:
 
 
 def storage_files(place: Path) -> list[Path]:
-    """The storage files of an unfinished recording.
-
-    Args:
-        place: a folder `.recording.*.tmp`.
-    """
+    """The storage files of an unfinished recording."""
     files = (file for file in place.glob("*/*") if file.suffix in STORAGE_SUFFIXES and not file.is_symlink())
     return sorted(file for file in files if file.stat().st_size)
 
 
 def describe_unfinished(folder: Path) -> list[str]:
-    """One line for each recording whose writer was killed, for people.
-
-    Args:
-        folder: where it was to be written.
-    """
+    """One line for each recording whose writer was killed, for people."""
     lines = []
     for place in find_unfinished(folder):
         size = sum(file.stat().st_size for file in storage_files(place)) / 1e6
@@ -140,36 +129,18 @@ def describe_unfinished(folder: Path) -> list[str]:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a path is the folder of a recording that has no name yet.
-
-    Args:
-        path: any path.
-    """
+    """Whether a path is the folder of a recording that has no name yet."""
     return path.is_dir() and path.name.startswith(_PREFIX) and path.name.endswith(_SUFFIX)
 
 
 def refuse_if_written(path: Path) -> None:
-    """Refuse the folder of a recording that is being written.
-
-    Args:
-        path: a folder `.recording.*.tmp`.
-
-    Raises:
-        SimjudgeError: its writer is alive.
-    """
+    """Refuse the folder of a recording that is being written."""
     if not _is_left(path):
         raise SimjudgeError(f"{path}: is being recorded right now; stop that command first")
 
 
 def recovered_name(path: Path) -> Path:
-    """The name that a recovered recording gets where none is given.
-
-    Args:
-        path: what is recovered.
-
-    Returns:
-        x.recovered.mcap for x.mcap and x.unfinished.mcap; beside a folder `.recording.*.tmp`, likewise.
-    """
+    """The name that a recovered recording gets where none is given."""
     source = path
     if is_unfinished(path):
         files = storage_files(path)

@@ -30,9 +30,6 @@ _BOXES = re.compile(
 def describe_unread(topics: Iterable[tuple[str, str]]) -> list[str]:
     """Say which topics hold pictures or labels that simjudge does not read.
 
-    Args:
-        topics: of a recording, names and types.
-
     Returns:
         A line for each, that begins with its name and type.
     """

@@ -22,10 +22,6 @@ def has_vision_msgs() -> bool:
 def vision_boxes(find: Callable[[str], Any], boxes: Any) -> Any:
     """Make a Detection3DArray of boxes.
 
-    Args:
-        find: the class of a message type by its name.
-        boxes: a simjudge_msgs/LabelledBoxArray or DetectedBoxArray.
-
     Returns:
         The same boxes. The class goes by its name, or its number where it has none; the score of labels is 1; `id` is
         the instance, empty where it is unknown.

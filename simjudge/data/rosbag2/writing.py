@@ -51,11 +51,7 @@ log = logging.getLogger(__name__)
 
 
 def camera_topics(camera: str = CAMERA) -> dict[str, str]:
-    """The topics of a camera, by message type.
-
-    Args:
-        camera: its name.
-    """
+    """The topics of a camera, by message type."""
     return {
         FRAME_INFO: f"/{camera}/frame_info",
         IMAGE: f"/{camera}/image_raw",
@@ -99,13 +95,7 @@ def write_recording(
     Args:
         frames: what to write. Encoded images (JPEG, PNG, ...) are written as they are, others as raw rgb8.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
-        storage: for a folder, "mcap" or "sqlite3".
         extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
-        custom_data: kept in the recording's metadata, as rosbag2's custom data.
-        camera: its name, with which topics and frames begin.
-
-    Returns:
-        Images that could not be read, and were left out.
 
     Raises:
         SimjudgeError: something of that name is there, two frames have the same stamp, a stamp does not fit a message,
@@ -131,10 +121,7 @@ def write_messages(
     """Write messages as a recording, which appears when it is whole.
 
     Args:
-        messages: of `standard_types`, in the order in which they are written.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
-        custom_data: kept in the recording's metadata, as rosbag2's custom data.
-        storage: for a folder, "mcap" or "sqlite3".
 
     Raises:
         SimjudgeError: something of that name is there, or the disk is full.
@@ -148,11 +135,7 @@ def write_messages(
 
 
 def set_metadata(frames: FrameSet) -> dict[str, str]:
-    """What a recording's custom data say of a set: its detector, how it was drawn, and whether its stamps are made up.
-
-    Args:
-        frames: the set.
-    """
+    """What a recording's custom data say of a set: its detector, how it was drawn, whether stamps are made up."""
     detector = {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
     made_up = int((frames.stamp == NO_STAMP).sum())
     invented = {INVENTED_KEY: f"{made_up} of {len(frames.stamp)}"} if made_up else {}
@@ -230,14 +213,7 @@ def frame_messages(
     """Make the messages of one frame.
 
     Args:
-        maker: of the set.
-        index: the frame's number.
         stamp: nanoseconds, of the messages.
-        losses: takes an image that cannot be read.
-        camera: its name.
-
-    Yields:
-        The messages.
     """
     image = None
     try:

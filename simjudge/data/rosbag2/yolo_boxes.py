@@ -31,7 +31,6 @@ def add_yolo_detections(columns: BoxColumns, message: Any, stamp: int, time: int
     """Take in a DetectionArray of yolo_ros.
 
     Args:
-        columns: grow by the boxes.
         message: of any version: the first had a hypothesis and a box in space, of which two dimensions are pixels.
         stamp: of its header, nanoseconds.
         time: when it was recorded, nanoseconds.

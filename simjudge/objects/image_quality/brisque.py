@@ -54,7 +54,6 @@ def brisque(pixels: RgbImage, model: BrisqueModel) -> float:
 
     Args:
         pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-        model: the regression.
 
     Returns:
         The score; NaN where the features cannot be fitted, as in a flat picture.
@@ -70,10 +69,6 @@ def regression(features: FloatArray, model: BrisqueModel) -> float:
 
     Args:
         features: float64 (36,).
-        model: the regression.
-
-    Returns:
-        The value; NaN where a feature is.
     """
     span = model.high - model.low
     least, most = model.bounds
@@ -86,13 +81,6 @@ def regression(features: FloatArray, model: BrisqueModel) -> float:
 
 def read_brisque_model(model_file: Path, range_file: Path) -> BrisqueModel:
     """Read a model as libsvm's svm-train and svm-scale wrote it.
-
-    Args:
-        model_file: of svm-train: a regression with an RBF kernel.
-        range_file: of svm-scale -s.
-
-    Returns:
-        The model.
 
     Raises:
         SimjudgeError: a file is of another form; the message names file and line.

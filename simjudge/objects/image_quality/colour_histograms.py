@@ -102,8 +102,6 @@ def colour_histograms(
 
     Args:
         frames: the set, ascending in time.
-        losses: counts the pictures that cannot be read.
-        progress: opens the task "colours".
 
     Returns:
         Three histograms for whole pictures, then three for each class with pixels. Empty where the set has no pictures.
@@ -137,8 +135,6 @@ def colour_differences(
     """Compare the histograms that two sets have in common.
 
     Args:
-        real: of `colour_histograms`.
-        virtual: the same of the virtual set.
         real_again: the same of a second real set, for the floor; None: halves of the first.
 
     Returns:
@@ -166,7 +162,6 @@ def histogram_distance(a: FloatArray, b: FloatArray, channel: str) -> float:
 
     Args:
         a, b: float64 (36,), shares that sum to 1.
-        channel: "hue", "saturation" or "value".
 
     Returns:
         The mean way that a pixel must go: degrees of hue, or shares of the full scale. NaN where a share is.

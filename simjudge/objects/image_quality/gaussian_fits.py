@@ -51,7 +51,6 @@ def fit_ggd(sums: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
 
     Args:
         sums: float64 (..., 5), of `block_sums`.
-        count: how many values each sum is of, zeros with them.
 
     Returns:
         Shape and variance, float64 (...) each; NaN where all values are 0.
@@ -70,10 +69,6 @@ def fit_aggd(sums: FloatArray, count: int) -> AsymmetricFit:
 
     Args:
         sums: float64 (..., 5), of `block_sums`.
-        count: how many values each sum is of, zeros with them.
-
-    Returns:
-        The fits.
 
     Source:
         Lasmar, Stitou and Berthoumieu, ICIP 2009; Mittal et al. 2012, equations 8 to 13.

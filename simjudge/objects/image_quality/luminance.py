@@ -47,7 +47,6 @@ def normalized_luminance(gray: FloatArray, edge: Edge) -> tuple[FloatArray, Floa
 
     Args:
         gray: float64 (H, W), 0 to 255.
-        edge: what lies beyond the picture's edge.
 
     Returns:
         The coefficients and sigma, float64 (H, W) each.

@@ -46,7 +46,6 @@ def niqe(pixels: RgbImage, model: NiqeModel) -> float:
 
     Args:
         pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-        model: what pristine blocks are like.
 
     Returns:
         The score; NaN where fewer than two blocks of 96 x 96 can be fitted.
@@ -69,10 +68,6 @@ def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:
 
     Args:
         photographs: uint8 (H, W, 3) each, red first.
-        origin: what the photographs are, a phrase for people.
-
-    Returns:
-        The model.
 
     Raises:
         SimjudgeError: they have fewer than 37 sharp blocks, of which no covariance of 36 features can be told.

@@ -37,9 +37,6 @@ def read_niqe_model(path: Path) -> NiqeModel:
     Args:
         path: a .json file that simjudge wrote, or the authors' parameters in a .mat or .npz file.
 
-    Returns:
-        The model.
-
     Raises:
         SimjudgeError: the file is none of these.
     """
@@ -55,8 +52,6 @@ def write_niqe_model(path: Path, model: NiqeModel, photographs: list[dict[str, A
     """Write a model as JSON.
 
     Args:
-        path: the file.
-        model: the model.
         photographs: what it was fitted on, for people: a name, where it is from, its licence.
     """
     content = {

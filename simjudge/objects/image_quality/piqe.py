@@ -37,30 +37,16 @@ class Piqe(ShortRepr):
     height: int
 
     def has(self, kind: int) -> BoolArray:
-        """Which blocks are of a kind.
-
-        Args:
-            kind: ACTIVE_BLOCK, ARTIFACT_BLOCK or NOISY_BLOCK.
-
-        Returns:
-            bool, a value a block.
-        """
+        """Which blocks are of a kind."""
         found: BoolArray = (self.blocks & kind) != 0
         return found
 
     def share(self, kind: int) -> float:
-        """The share of all blocks that are of a kind, 0 to 1.
-
-        Args:
-            kind: ACTIVE_BLOCK, ARTIFACT_BLOCK or NOISY_BLOCK.
-        """
+        """The share of all blocks that are of a kind, 0 to 1."""
         return float(np.mean(self.has(kind)))
 
     def mask(self, kind: int) -> BoolArray:
         """Which pixels lie in blocks of a kind: MATLAB's ActivityMask, NoticeableArtifactsMask and NoiseMask.
-
-        Args:
-            kind: ACTIVE_BLOCK, ARTIFACT_BLOCK or NOISY_BLOCK.
 
         Returns:
             bool (H, W).
@@ -85,9 +71,6 @@ def piqe(pixels: RgbImage) -> Piqe:
 
     Args:
         pixels: uint8 (H, W, 3), red first, or (H, W, 1).
-
-    Returns:
-        The score and what each block is.
 
     Source:
         Venkatanath et al., Blind image quality evaluation using perception based features, NCC 2015.

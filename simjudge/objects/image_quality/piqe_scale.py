@@ -13,9 +13,6 @@ def piqe_class(score: float) -> str:
 
     Args:
         score: of PIQE; it is rounded to a whole number, because the scale has steps of 1.
-
-    Returns:
-        The word; "" for NaN.
     """
     if math.isnan(score):
         return ""

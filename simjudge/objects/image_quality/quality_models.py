@@ -55,12 +55,6 @@ class QualityModels:
 def read_quality_models(settings: ImageQualitySettings) -> QualityModels:
     """Read the models that settings name.
 
-    Args:
-        settings: the settings.
-
-    Returns:
-        The models.
-
     Raises:
         UsageError: there is no file or no model of that name.
         SimjudgeError: a file is no such model.

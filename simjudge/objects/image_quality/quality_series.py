@@ -32,10 +32,8 @@ def image_quality_series(
 
     Args:
         frames: the set, ascending in time. Without stamps, the frame's number stands for the time.
-        settings: the models to score by.
         losses: counts the pictures that cannot be read; their values are NaN. So are those of pictures that are too
             small or too flat for a metric.
-        progress: opens the task "image quality".
 
     Returns:
         Series of the whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the
@@ -70,7 +68,6 @@ def picture_quality(pixels: RgbImage, models: QualityModels) -> dict[str, float]
 
     Args:
         pixels: uint8 (H, W, 3), red first.
-        models: what to score by.
 
     Returns:
         Values by the name of the metric, as in `image_quality_series`; NaN where a metric cannot score the picture.

@@ -102,9 +102,5 @@ def _with_cuboids(clouds: CloudSet, parts: dict[int, CloudPredictions], name: st
 
 
 def join_predictions(parts: Sequence[CloudPredictions]) -> CloudPredictions:
-    """One table of several.
-
-    Args:
-        parts: at least one.
-    """
+    """One table of several."""
     return CloudPredictions(**{name: np.concatenate([vars(each)[name] for each in parts]) for name in vars(parts[0])})

@@ -57,10 +57,6 @@ def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> 
 
     Args:
         cloud: in the frame of its lidar.
-        settings: how they are found.
-
-    Returns:
-        What is found, for each row of the cloud.
 
     Raises:
         SimjudgeError: the cloud has no coordinates.

@@ -91,7 +91,6 @@ def cuboid_hits(
     """Count hits by distance.
 
     Args:
-        clouds: labelled, with predictions.
         fit: what a hit is: `iou_fit`, `centre_fit`, or one of your own.
         boxes: bool (N,), the labelled boxes to take; None for all.
         cuboids: bool (M,), the predictions to take; None for all.
@@ -128,7 +127,6 @@ def match_cuboids(boxes: FloatArray, cuboids: FloatArray, clouds: tuple[IntArray
         boxes: (N, 7), as `cuboid_iou` takes them.
         cuboids: (M, 7).
         clouds: int64 (N,) and (M,), the cloud of each.
-        fit: what a hit is.
 
     Returns:
         int64 (N,), the row of each box's cuboid; -1 for none.

@@ -125,9 +125,6 @@ class LidarCuboidFile(Fields):
 def is_cloud_detector(path: Path) -> bool:
     """Whether a file describes a detector for clouds rather than for images.
 
-    Args:
-        path: of any detector.
-
     Raises:
         SimjudgeError: it is a YAML file that cannot be read.
     """
@@ -139,12 +136,6 @@ def is_cloud_detector(path: Path) -> bool:
 
 def read_cuboid_settings(path: Path) -> LidarCuboidFile:
     """Read how cuboids are found.
-
-    Args:
-        path: a YAML file as config/detectors/lidar_cuboids.yaml.
-
-    Returns:
-        The settings.
 
     Raises:
         SimjudgeError: the file cannot be read, or something in it makes no sense.

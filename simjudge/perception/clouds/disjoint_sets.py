@@ -12,7 +12,6 @@ def find_root(parent, point):  # type: ignore[no-untyped-def]
 
     Args:
         parent: int64 (N,), of each point another of its set, or itself; paths are shortened.
-        point: a row.
     """
     while parent[point] != point:
         parent[point] = parent[parent[point]]
@@ -22,12 +21,7 @@ def find_root(parent, point):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def unite(parent, one, other):  # type: ignore[no-untyped-def]
-    """Make one set of two points' sets.
-
-    Args:
-        parent: as in `find_root`.
-        one, other: rows.
-    """
+    """Make one set of two points' sets."""
     a, b = find_root(parent, one), find_root(parent, other)
     if a < b:
         parent[b] = a
@@ -40,7 +34,6 @@ def set_numbers(parent, mask):  # type: ignore[no-untyped-def]
     """Number the sets from 0, in the order of their first points.
 
     Args:
-        parent: as in `find_root`.
         mask: bool (N,), the points that count.
 
     Returns:

@@ -76,9 +76,7 @@ def fit_ground_plane(
         contact: points so near to the plane are ground whatever their normals, metres.
         angle_deg: how far a point's normal may turn from the plane's, degrees.
         slope_deg: how far the plane's normal may turn from the z axis, degrees.
-        trials: planes to try.
         least: share of the points that the plane holds at least, with normals near its own.
-        seed: of the points that are tried.
 
     Returns:
         The plane; None where none holds enough points.
@@ -166,7 +164,6 @@ def near_plane(points, normals, normal, offset, limits):  # type: ignore[no-unty
     """Find the points near a plane with a normal near its own.
 
     Args:
-        points, normals, limits: as in `best_plane`.
         normal: (3,), of length 1.
         offset: metres.
 

@@ -15,7 +15,6 @@ def extents(z, numbers, count):  # type: ignore[no-untyped-def]
     Args:
         z: float64 (N,), metres.
         numbers: int64 (N,), of each point's cluster; -1 for none.
-        count: of clusters.
     """
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     for row in range(len(z)):

@@ -19,9 +19,6 @@ def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> R
     Args:
         rectangles: in the lidar's frame, x and y from the lidar.
         least: of the longer and of the shorter side, metres.
-
-    Returns:
-        The rectangles; those that are long enough as they were.
     """
     yaw, centre = rectangles.yaw, rectangles.centre
     missing = np.maximum(np.array(least) - rectangles.size, 0.0)

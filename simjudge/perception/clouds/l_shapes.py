@@ -51,13 +51,9 @@ def fit_l_shapes(
     Args:
         points: float64 (N, 2), x, y, metres, cluster after cluster.
         start: int64 (K + 1,), where each cluster begins; none is empty.
-        criterion: one of CRITERIA.
         step_deg: orientations are tried so many degrees apart.
         nearest: d0 of closeness, metres.
         side: points so near to a side count for the fit, metres.
-
-    Returns:
-        The rectangles, each around all its points.
     """
     angles = np.radians(np.arange(0.0, 90.0, step_deg))
     rows = np.empty((len(start) - 1, 6))

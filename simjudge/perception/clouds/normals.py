@@ -35,8 +35,6 @@ def ring_normals(points: FloatArray, grid: BeamGrid, columns: int = COLUMNS, gap
 
     Args:
         points: float64 (N, 3), metres, from the lidar.
-        grid: of the points.
-        columns: to each side.
         gap: neighbours of a ring farther apart are not of one surface, metres.
 
     Returns:
@@ -50,10 +48,6 @@ def nearest_normals(points: FloatArray, nearest: int = NEAREST) -> FloatArray:
 
     Args:
         points: float64 (N, 3), metres, from the lidar.
-        nearest: points around one, itself included.
-
-    Returns:
-        As `ring_normals`.
     """
     count = min(nearest, len(points))
     if count < _LEAST_POINTS:

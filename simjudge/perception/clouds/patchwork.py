@@ -23,9 +23,6 @@ def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) 
 
     Returns:
         bool (N,).
-
-    Raises:
-        UsageError: Patchwork++ is not installed.
     """
     try:
         import pypatchworkpp  # noqa: PLC0415 - an extra

@@ -31,10 +31,8 @@ def ring_clusters(
     Args:
         points: float64 (N, 3), metres, from the lidar.
         mask: bool (N,), the points to take.
-        grid: of the points.
         distance: neighbours in one cluster lie at most so far apart, metres.
         angle_deg: the angle b above is at least this, degrees.
-        rings, columns: neighbours are at most so many rings and columns apart.
 
     Returns:
         int64 (N,), numbers from 0 in the order of the clusters' first points; -1 outside of the mask.

@@ -107,18 +107,12 @@ def even_grid(low: float, high: float, rows: int, columns: int = COLUMNS) -> Ran
 
     Args:
         low, high: elevations of the last and the first row, radians.
-        rows: how many, 2 or more.
-        columns: around the turn.
     """
     return RangeGrid(np.linspace(high, low, rows), columns)
 
 
 def measure_grid(clouds: CloudSet, columns: int = COLUMNS) -> RangeGrid:
     """Choose the grid for a set: its rings where its clouds number them, else even rows over its elevations.
-
-    Args:
-        clouds: the set; a few of its clouds are read.
-        columns: around the turn.
 
     Returns:
         The grid. Rings whose elevations vary are none: clouds that were moved to another place have such.

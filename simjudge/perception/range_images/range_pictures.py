@@ -39,24 +39,14 @@ class RangePictures(ShortRepr):
         return len(self.clouds)
 
     def has(self, index: int) -> bool:
-        """Every cloud has one.
-
-        Args:
-            index: the cloud's number.
-        """
+        """Every cloud has one."""
         return 0 <= index < len(self)
 
     def read(self, index: int) -> RgbImage:
         """Make the picture of a cloud.
 
-        Args:
-            index: the cloud's number.
-
         Returns:
             uint8 (R, C, 3), red first.
-
-        Raises:
-            ImageError: the cloud cannot be read.
         """
         try:
             cloud = self.clouds[index]
@@ -66,11 +56,7 @@ class RangePictures(ShortRepr):
         return range_colours(range_image(points.stored.astype(np.float64), self.grid))
 
     def read_encoded(self, index: int) -> EncodedImage | None:
-        """None: no picture is stored.
-
-        Args:
-            index: the cloud's number.
-        """
+        """None: no picture is stored."""
         del index
         return None
 
@@ -80,7 +66,6 @@ def range_image(points: FloatArray, grid: RangeGrid) -> FloatArray:
 
     Args:
         points: (N, 3), metres, from the lidar.
-        grid: of the image.
 
     Returns:
         (R, C), metres; 0 where there is no point.

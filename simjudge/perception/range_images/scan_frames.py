@@ -50,10 +50,7 @@ def scan_frames(
     """Put what is labelled and found in clouds into range images.
 
     Args:
-        clouds: with labelled boxes.
-        grid: of the range images.
         paint: what an object's pixels are: FROM_CUBOIDS or FROM_POINTS.
-        advance: told (clouds done, clouds in all).
 
     Returns:
         A cyclic set with the cuboids of objects and predictions. What no pixel shows is left out.

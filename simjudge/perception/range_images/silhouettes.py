@@ -36,7 +36,6 @@ def cast_cuboids(cuboids: FloatArray, grid: RangeGrid) -> Silhouettes:
 
     Args:
         cuboids: (K, 7), x, y, z, length, width, height, metres, from the lidar, and yaw, radians.
-        grid: of the image.
 
     Returns:
         The nearest cuboid of each pixel. A cuboid that the lidar is inside of shows nowhere.
@@ -60,7 +59,6 @@ def own_pixels(cuboid: FloatArray, grid: RangeGrid) -> tuple[IntArray, IntArray]
 
     Args:
         cuboid: (7,), see `cast_cuboids`.
-        grid: of the image.
     """
     columns = _columns_around(cuboid, grid)
     rows, places = np.nonzero(np.isfinite(_distances(cuboid, grid, columns)))
@@ -73,7 +71,6 @@ def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Sil
     Args:
         points: (N, 3), metres, from the lidar.
         cuboids: (K, 7), see `cast_cuboids`.
-        grid: of the image.
 
     Returns:
         For each pixel the cuboid of its nearest point. A point in several belongs to the one with the nearer middle.

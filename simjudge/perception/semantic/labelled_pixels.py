@@ -44,14 +44,8 @@ class LabelledPixels(ShortRepr):
     def read(self, index: int) -> tuple[RgbImage, LabelPicture]:
         """A picture and the classes of its pixels.
 
-        Args:
-            index: of the picture.
-
         Returns:
             uint8 (H, W, 3) and (H, W) of the size of the input; `UNLABELLED` where nothing is learnt.
-
-        Raises:
-            ImageError: one of them is damaged.
         """
         if index in self._kept:
             return self._kept[index]
@@ -75,7 +69,6 @@ def read_sides(
     Args:
         split: what to learn from, and what to watch; frames with label pictures.
         size: width and height of the input, pixels.
-        losses: grows by the pictures left out.
 
     Returns:
         The side to learn from, the side to watch, and the names of the classes that are learnt.

@@ -28,10 +28,6 @@ _MEAN_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 def build_net(classes: int, width: float) -> Any:
     """LR-ASPP on MobileNetV3 with random weights.
 
-    Args:
-        classes: how many it tells apart.
-        width: factor on the backbone's channels.
-
     Returns:
         A torch module: float (B, 3, H, W), RGB in [0, 1], to scores (B, classes, h, w), an eighth of the size.
     """
@@ -67,9 +63,6 @@ def export_net(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> 
     """Write a net as ONNX, whole or not at all.
 
     Args:
-        net: on the processor; it is set to evaluation.
-        names: of its classes, in its order.
-        out: the file.
         size: width and height of the input, pixels.
     """
     torch = import_torch()

@@ -21,7 +21,6 @@ def pixel_confusion(labels: npt.NDArray[Any], predictions: npt.NDArray[Any], cla
     Args:
         labels: class numbers, of any shape; `UNLABELLED` counts nowhere.
         predictions: class numbers, likewise; one beyond the classes counts as wrong, in the last column.
-        classes: how many there are.
 
     Returns:
         int64 (classes, classes + 1), rows labelled, columns predicted, the last one no class.
@@ -52,7 +51,6 @@ def mean_iou(confusion: IntArray) -> tuple[float, list[float | None]]:
     Returns:
         The mean over the classes that are labelled or predicted anywhere (NaN where none is), and for each class its
         pixels labelled and predicted over those labelled or predicted; None for one that occurs in neither.
-
     Source: Everingham et al., "The Pascal Visual Object Classes Challenge", IJCV 2015, section 4.2.
     """
     classes = len(confusion)
@@ -88,12 +86,7 @@ class PixelScores:
 
 
 def score_pixels(frames: FrameSet, losses: Losses) -> PixelScores:
-    """Score the predicted label pictures of a set.
-
-    Args:
-        frames: a set with label pictures, labelled and predicted.
-        losses: grows by what cannot be counted.
-    """
+    """Score the predicted label pictures of a set."""
     classes = common_classes([(frames.name, frames.class_names)])
     count = max(classes.names) + 1
     total = np.zeros((count, count + 1), np.int64)

@@ -36,14 +36,10 @@ def predict_semantic(
     """Predict the class of every pixel of the images of a data set.
 
     Args:
-        source: a data set with images, or the path of one.
-        net: a loaded net, or the path of one.
         out: where to write the set with its predictions; None writes nothing.
         to: the format of a folder at `out`: yolo, which holds label pictures.
-        batch: the number of images that the net gets at once.
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
-        progress: opens a progress bar.
 
     Returns:
         The set with predicted label pictures, as large as the images, in the set's own class numbers; classes that the

@@ -75,9 +75,6 @@ class SemanticNet(ShortRepr, ShownDetector):
 
         Returns:
             The number of the class of each pixel, uint8 (H, W), as large as the image.
-
-        Raises:
-            SimjudgeError: the net answers with NaN.
         """
         scaled = [cv2.resize(as_rgb(image), self.input_size, interpolation=cv2.INTER_AREA) for image in images]
         batch = np.stack(scaled).transpose(0, 3, 1, 2).astype(np.float32) / 255
@@ -96,9 +93,6 @@ def _classes(scores: Any, shape: tuple[int, ...]) -> LabelPicture:
 
 def is_semantic_net(path: Path) -> bool:
     """Tell whether a detector's file is a net that gives every pixel a class.
-
-    Args:
-        path: of any file.
 
     Raises:
         SimjudgeError: an ONNX file cannot be read.

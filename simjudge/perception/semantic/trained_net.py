@@ -44,18 +44,7 @@ def train_net(
     split: TrainingSplit, losses: Losses, data: Path, out: Path, settings: TrainingSettings, command: str, *,
     progress: ProgressBar, log: Log,
 ) -> TrainedSemanticNet:  # fmt: skip
-    """Train a net on a split of a set, and write its card.
-
-    Args:
-        split: what to learn from, and what to watch.
-        losses: what was left out while reading; grows.
-        data: what was read.
-        out: the ONNX file to write.
-        settings: how.
-        command: as typed.
-        progress: opens a progress bar that counts batches.
-        log: receives a line about every epoch.
-    """
+    """Train a net on a split of a set, and write its card."""
 
     def epoch_done(epoch: SemanticEpoch, of: int) -> None:
         log(

@@ -78,13 +78,8 @@ def train_semantic(
 
     Args:
         split: what to learn from, and what to watch; frames with label pictures.
-        out: the ONNX file to write.
-        settings: how.
         epoch_done: receives every finished epoch and how many there are to be.
         advance: receives how many batches are done, counted over all epochs, and how many there are to be.
-
-    Returns:
-        What came out, and the pictures left out.
 
     Raises:
         SimjudgeError: torch is not installed, there is nothing to learn from, or training was stopped too early.
@@ -125,9 +120,6 @@ def free_core(torch: Any) -> Iterator[None]:
 
     A thread whose core another program has makes all others wait: with two threads on two busy cores, a training took
     17 times as long as with one.
-
-    Args:
-        torch: the module.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(min(before, _MOST_THREADS, max(1, len(os.sched_getaffinity(0)) - 1)))

@@ -47,12 +47,9 @@ def compare_variants(
         out: folder to save the result in; None saves nothing.
         changes: what differs from the baseline, a phrase for each variant; of a larger table those are taken that
             "by_real" has.
-        baseline: name of the baseline.
         twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
             compared. Frames that follow one another make few independent pairs, too few for a small p.
         settings: of all comparisons. Those that say where predictions come from are refused.
-        log: receives what a person should know.
-        progress: opens a progress bar.
 
     Returns:
         The answers to the four questions, and the ranking of the variants.

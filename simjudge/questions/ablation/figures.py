@@ -23,26 +23,12 @@ _TOP, _BOTTOM, _BETWEEN, _LEGEND = 30.0, 42.0, 16.0, GAP_LEGEND_HEIGHT + 20.0
 
 
 def ablation_figures(result: AblationResult) -> Figures:
-    """List the figures of an ablation.
-
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        Figures by the names of their files, one a question.
-    """
+    """List the figures of an ablation."""
     return {question: partial(question_figure, result, question) for question in QUESTIONS}
 
 
 def question_figure(result: AblationResult, question: str) -> ReportFigure:
     """Draw the answers to a question: the gap of each variant with its interval, and mean W1 over what chance gives.
-
-    Args:
-        result: a saved or a fresh result.
-        question: a key of `QUESTIONS`.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: no variant answers it, because no net was trained on one.

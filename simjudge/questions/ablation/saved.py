@@ -73,9 +73,6 @@ class AblationAnswer:
     def entry(self, key: str) -> ResultEntry | None:
         """The numbers of a class, called by the variant's name, with the verdict that is corrected for the study.
 
-        Args:
-            key: the class id, or "overall".
-
         Returns:
             None where the comparison has no such class.
         """
@@ -134,11 +131,7 @@ class AblationResult:
         return {each.key: each.label for comparison in self.sets.comparisons[:1] for each in comparison.entries}
 
     def answers(self, question: str) -> list[AblationAnswer]:
-        """The bars of a question, the baseline first where it has one.
-
-        Args:
-            question: a key of `QUESTIONS`.
-        """
+        """The bars of a question, the baseline first where it has one."""
         a = self.baseline if question in _AGAINST_BASELINE else self.real
         out = []
         for variant in (self.baseline, *self.changes):
@@ -180,11 +173,7 @@ class AblationResult:
                     yield {**head, "class": entry.label, **numbers}
 
     def save_beside_sets(self, folder: Path) -> None:
-        """Write ablation.json and ablation.csv into the folder of the comparisons.
-
-        Args:
-            folder: that holds sets.json.
-        """
+        """Write ablation.json and ablation.csv into the folder of the comparisons."""
         variants = {name: {"changes": text, "trained": name in self.trained} for name, text in self.changes.items()}
         write_json(folder / ABLATION, {"real": self.real, "baseline": self.baseline, "variants": variants})
         write_rows(folder / ABLATION_TABLE, self.rows())
@@ -195,12 +184,6 @@ def rank_verdict(verdicts: list[Verdict]) -> str:
 
     It matters where a net differs by the margin or more, or may do so and differs beyond chance. It does not where all
     differences stay below the margin.
-
-    Args:
-        verdicts: corrected for the study.
-
-    Returns:
-        WORTH, NOT_WORTH or UNKNOWN.
     """
     if any(each in (Verdict.LARGE_GAP, Verdict.GAP) for each in verdicts):
         return WORTH
@@ -213,9 +196,6 @@ def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
 
     Args:
         variant, baseline: how well each predicts reality, as the net of reality sees it.
-
-    Returns:
-        NEARER, FARTHER or AS_FAR.
     """
     low, high = variant.numbers.gap_low, variant.numbers.gap_high
     least, most = baseline.numbers.gap_low, baseline.numbers.gap_high
@@ -226,19 +206,12 @@ def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
 
 
 def is_ablation(folder: Path) -> bool:
-    """Whether a folder holds the result of an ablation.
-
-    Args:
-        folder: any path.
-    """
+    """Whether a folder holds the result of an ablation."""
     return (folder / ABLATION).is_file()
 
 
 def load_ablation(folder: str | Path) -> AblationResult:
     """Read the result of an ablation.
-
-    Args:
-        folder: that it was saved in.
 
     Raises:
         SimjudgeError: the folder holds no such result, or a file is damaged.

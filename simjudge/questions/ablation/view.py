@@ -92,13 +92,7 @@ class AblationView:
 
 
 def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbedder) -> AblationView:
-    """Draw and word an ablation for a page.
-
-    Args:
-        result: a saved result.
-        folder: name of its folder.
-        embedder: of the page.
-    """
+    """Draw and word an ablation for a page."""
     ranking = result.ranking()
     names = {"real": result.real, "baseline": result.baseline}
     questions = [
@@ -121,11 +115,7 @@ def _embedded(embedder: FigureEmbedder, figure: ReportFigure) -> Markup:
 
 
 def home_sentence(result: AblationResult) -> str:
-    """How well each net does on images of its own kind.
-
-    Args:
-        result: a saved or a fresh result.
-    """
+    """How well each net does on images of its own kind."""
     sets = result.sets.header["sets"]
     home = {name: sets[name]["nets"][name]["mean_performance"] for name in (result.real, *result.trained)}
     words = list_some([f"{name} {format_number(value, 2)}" for name, value in home.items()], len(home))
@@ -133,11 +123,7 @@ def home_sentence(result: AblationResult) -> str:
 
 
 def ranking_sentences(result: AblationResult) -> list[str]:
-    """Which parts of the camera model are worth modelling, which are not, and which cannot be told.
-
-    Args:
-        result: a saved or a fresh result.
-    """
+    """Which parts of the camera model are worth modelling, which are not, and which cannot be told."""
     ranking = result.ranking()
     margin = result.sets.comparisons[0].overall.margin
     meaning = {

@@ -27,14 +27,7 @@ class CalibrationFiles:
         """Make sure, before long work, that the files can be written.
 
         Args:
-            out: the YAML file.
             first_words: how a file of the same command begins; it is replaced.
-            noun: what the file is, for messages, with its article.
-            overwrite: replace files that something else wrote.
-
-        Raises:
-            UsageError: `out` is no .yaml file.
-            SimjudgeError: something else is there.
         """
         path = output_path(Path(out))
         if path.suffix not in (".yaml", ".yml"):
@@ -46,10 +39,6 @@ class CalibrationFiles:
 
     def write(self, text: str, figure: ReportFigure) -> None:
         """Write both.
-
-        Args:
-            text: of the YAML file.
-            figure: the plot.
 
         Raises:
             SimjudgeError: the disk is full, or the folder cannot be written to.

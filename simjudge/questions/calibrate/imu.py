@@ -77,9 +77,6 @@ def calibrate_imu(
 def allan_figure(calibration: ImuCalibration) -> ReportFigure:
     """Draw the Allan deviations of an IMU, and what the fitted noise would have.
 
-    Args:
-        calibration: of the IMU.
-
     Returns:
         The figure: one plot for each part, with a colour for each axis; the fits are dashed.
     """

@@ -17,11 +17,7 @@ _COLUMNS = (
 
 
 def summary_line(found: CalibratedLidar) -> str:
-    """One line: points, turns, columns, speed.
-
-    Args:
-        found: of the lidar.
-    """
+    """One line: points, turns, columns, speed."""
     made = found.estimate
     apart = f"{np.degrees(made.step):.5f} degrees and {made.period * 1e6:.4f} microseconds"
     around = "a full turn" if found.lidar.full_turn or made.columns * made.step > np.radians(350) else (
@@ -36,11 +32,7 @@ def summary_line(found: CalibratedLidar) -> str:
 
 
 def ring_table(found: CalibratedLidar) -> SummaryTable:
-    """One line a ring, the lowest first, and one for all: what was found, and how far simulated beams are from it.
-
-    Args:
-        found: of the lidar.
-    """
+    """One line a ring, the lowest first, and one for all: what was found, and how far simulated beams are from it."""
     made, distance = found.estimate, found.distance
     rows = []
     for number, ring in enumerate(made.rings):
@@ -61,11 +53,7 @@ def ring_table(found: CalibratedLidar) -> SummaryTable:
 
 
 def distance_lines(found: CalibratedLidar) -> list[str]:
-    """How far recorded points are from simulated beams, in words.
-
-    Args:
-        found: of the lidar.
-    """
+    """How far recorded points are from simulated beams, in words."""
     distance = found.distance
     angle, rounding = np.degrees(distance.angle), np.degrees(distance.rounding)
     fine = rounding < GOAL

@@ -150,14 +150,7 @@ class _Pictures:
         return 1 / (self.full_scale - self.black_level)
 
     def check(self, name: str) -> None:
-        """Refuse pictures whose full scale is not what it seems.
-
-        Args:
-            name: what they are from.
-
-        Raises:
-            UsageError: `bits` is wrong, or missing.
-        """
+        """Refuse pictures whose full scale is not what it seems."""
         if self.bits is not None and self.largest > self.full_scale:
             raise UsageError(f"--bits {self.bits}: {name} holds values up to {self.largest}; it has more bits")
         fewer = [bits for bits in _USUAL_BITS if self.largest < 2**bits]
@@ -193,11 +186,7 @@ def _measure(
 
 
 def noise_table(calibration: NoiseCalibration) -> SummaryTable:
-    """One line a channel, and one for all together.
-
-    Args:
-        calibration: of the camera.
-    """
+    """One line a channel, and one for all together."""
     curves = list(calibration.curves.values())
     count = sum(len(curve.mean) for curve in curves)
     pixels = sum(curve.pixels.sum() for curve in curves)
@@ -220,9 +209,6 @@ def _row(channel: str, fit: PhotonTransferFit, groups: int, values: float) -> tu
 
 def transfer_figure(calibration: NoiseCalibration) -> ReportFigure:
     """Draw the photon transfer curve of a camera, and the fitted lines.
-
-    Args:
-        calibration: of the camera.
 
     Returns:
         The figure: variance over mean in linear light, logarithmic, a colour for each channel.

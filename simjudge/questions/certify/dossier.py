@@ -70,15 +70,6 @@ class Dossier:
 def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = no_log) -> Dossier:
     """Write a dossier.
 
-    Args:
-        folders: results of `simjudge compare`, at least one.
-        out: the folder to write; an earlier dossier there is replaced.
-        title: heading of the page.
-        log: told what a person should know.
-
-    Returns:
-        The dossier.
-
     Raises:
         UsageError: there is no result, or a folder is that of a study.
         SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes or
@@ -121,21 +112,12 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
 
 def is_dossier(path: Path) -> bool:
-    """Whether a folder is a dossier, which may be replaced by another.
-
-    Args:
-        path: the folder.
-    """
+    """Whether a folder is a dossier, which may be replaced by another."""
     return (path / dossier_check.MANIFEST).is_file() and (path / FACTS).is_file()
 
 
 def write_context_csv(contexts: ContextTable, path: Path) -> None:
-    """Write what a comparison rests on as text: boxes, performance and sampling units; numbers with all their digits.
-
-    Args:
-        contexts: of the comparison.
-        path: the file.
-    """
+    """Write what a comparison rests on as text: boxes, performance, sampling units; numbers with all their digits."""
     table = contexts.table
     columns = {name: table[name].to_pylist() for name in COLUMNS if name != "frame"}
     columns["frame"] = contexts.frame_number().tolist()
@@ -146,14 +128,7 @@ def write_context_csv(contexts: ContextTable, path: Path) -> None:
 
 
 def write_manifest(folder: Path) -> str:
-    """Write the digests of all files of a folder, in the form of sha256sum.
-
-    Args:
-        folder: everything in it is named.
-
-    Returns:
-        The digest of the manifest itself.
-    """
+    """Write the digests of all files of a folder, in the form of sha256sum."""
     text = "".join(f"{digest}  {name}\n" for name, digest in _digests(folder).items()).encode()
     (folder / dossier_check.MANIFEST).write_bytes(text)
     return hashlib.sha256(text).hexdigest()

@@ -18,10 +18,6 @@ UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: n
 def describe_inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
     """What was compared, and whether it is still the same where it can be found.
 
-    Args:
-        result: of `simjudge compare`.
-        losses: told what has changed since, and what cannot be read.
-
     Returns:
         For A, then B, the facts of dossier.json; "rendered" is None where simjudge did not render the set, or where
         nothing says how.

@@ -26,10 +26,6 @@ _EDGES = ("x0", "y0", "x1", "y1")
 def context_masks(result: Result, contexts: ContextTable) -> Masks:
     """The mask of every context of a result.
 
-    Args:
-        result: of `simjudge compare`.
-        contexts: of the result.
-
     Returns:
         Masks in the order of the contexts; none where an object has none.
 
@@ -40,12 +36,7 @@ def context_masks(result: Result, contexts: ContextTable) -> Masks:
 
 
 def write_mask_csv(masks: Masks, path: Path) -> None:
-    """Write masks as text: lengths of runs of pixels in rows, outside and inside in turn, outside first.
-
-    Args:
-        masks: in the order of the contexts.
-        path: the file.
-    """
+    """Write masks as text: lengths of runs of pixels in rows, outside and inside in turn, outside first."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(COLUMNS)

@@ -76,12 +76,7 @@ class CandidatePool(ShortRepr):
         self.resembled = np.zeros(len(self.a.objects), np.bool_)
 
     def add(self, new: Sequence[Candidate], camera_set: FrameSet) -> None:
-        """Add candidates, joined with the wanted contexts.
-
-        Args:
-            new: the candidates.
-            camera_set: their labels, with the class ids of `a`.
-        """
+        """Add candidates, joined with the wanted contexts."""
         pairs = similar_pairs(self.a, camera_set, self.settings.method, self.wanted)
         frame = camera_set.objects.frame[pairs.column]
         for number, each in enumerate(new):
@@ -98,14 +93,7 @@ class PlacementSearch:
     """Fills a pool with candidates of one placement of a scene."""
 
     def __init__(self, pool: CandidatePool, view: LabelView, numbering: ClassNumbering, mount: Pose) -> None:
-        """Take a placed scene.
-
-        Args:
-            pool: takes the candidates.
-            view: gives the labels.
-            numbering: gives the scene's classes the ids of the set.
-            mount: the optical frame above the floor.
-        """
+        """Take a placed scene."""
         self._pool, self._view, self._numbering, self._mount = pool, view, numbering, mount
         scene = view.engine.scene
         ids = scene_class_ids(numbering, dict(scene.class_names))
@@ -115,9 +103,6 @@ class PlacementSearch:
         """Add random poses.
 
         Args:
-            poses: the poses.
-            indices: which of them.
-            advance: told how many are done.
             baseline: those with a lower index are the random pictures to compare with.
         """
         found = []
@@ -130,11 +115,7 @@ class PlacementSearch:
         self._pool.random += [first + n for n, index in enumerate(indices) if index < baseline]
 
     def add_searched(self, advance: Advance) -> None:
-        """Search poses for every wanted context that no candidate resembles.
-
-        Args:
-            advance: told how many contexts are done.
-        """
+        """Search poses for every wanted context that no candidate resembles."""
         pool, settings, lens = self._pool, self._pool.settings, self._view.camera.lens
         area = self._view.engine.scene.area
         missing = pool.missing()
@@ -172,9 +153,7 @@ def context_planes(a: FrameSet, rows: IntArray, settings: CoverSettings) -> list
     """Contexts as boolean images.
 
     Args:
-        a: a set.
         rows: (N,) rows of its objects.
-        settings: patch and threshold.
 
     Returns:
         For each context bool (h, w) by class id.
@@ -184,12 +163,7 @@ def context_planes(a: FrameSet, rows: IntArray, settings: CoverSettings) -> list
 
 
 def scene_class_ids(numbering: ClassNumbering, class_names: dict[int, str]) -> dict[int, int]:
-    """The class id under a numbering of each class of a scene.
-
-    Args:
-        numbering: that of a set.
-        class_names: of the scene, by its class ids.
-    """
+    """The class id under a numbering of each class of a scene."""
     ids = sorted(class_names)
     one_each = Objects.build(np.zeros(len(ids)), ids, np.tile([0.0, 0.0, 1.0, 1.0], (len(ids), 1)))
     frames = FrameSet.build("scene", [[1, 1]], one_each, class_names=class_names)

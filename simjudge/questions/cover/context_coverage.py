@@ -39,9 +39,7 @@ def similar_pairs(a: FrameSet, b: FrameSet, method: Method, rows: IntArray | Non
     """Find all similar contexts of two sets, of objects of the same class.
 
     Args:
-        a: the first set.
         b: the second set, with the class ids of the first.
-        method: patch and threshold.
         rows: (N,) rows of `a.objects` that count; None for all.
 
     Returns:
@@ -83,8 +81,6 @@ def first_pictures(pairs: SimilarPairs, objects: int, picture: IntArray) -> IntA
     """With how many pictures each context is first resembled.
 
     Args:
-        pairs: of the contexts with those of the pictures.
-        objects: how many contexts there are.
         picture: (M,) the number of the picture of each object of the second set, from 1 on; 0 for those that were
             there before.
 
@@ -101,10 +97,6 @@ def overlap_numbers(own: SimilarPairs, first: IntArray) -> IntArray:
 
     A context is in the overlap as soon as a context of its own set that is similar to it, or itself, is resembled.
 
-    Args:
-        own: pairs of the set with itself.
-        first: from `first_pictures`.
-
     Returns:
         int64 of the shape of `first`; NEVER where it stays outside.
     """
@@ -118,7 +110,6 @@ def coverage_curve(numbers: IntArray, pictures: int) -> FloatArray:
 
     Args:
         numbers: (N,) from `first_pictures` or `overlap_numbers`.
-        pictures: how many there are.
 
     Returns:
         float64 (pictures + 1,).
@@ -134,11 +125,6 @@ def choose_pictures(covers: Sequence[IntArray], contexts: int, most: int) -> lis
 
     The greedy choice reaches at least 1 - 1/e of what the best choice of as many pictures would (Nemhauser, Wolsey and
     Fisher 1978).
-
-    Args:
-        covers: for each candidate the contexts that it resembles, each once.
-        contexts: how many contexts there are.
-        most: pictures at most.
 
     Returns:
         Candidates in the order of choice, the first of equally good ones; fewer than `most` where no further one would

@@ -22,13 +22,7 @@ def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], ra
     """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
 
     Args:
-        path: the CSV file; replaced whole or not at all.
-        poses: of the pictures.
-        ranks: the how manieth each was in the choice.
         rate: pictures a second, for the stamps.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
     """
     still = StillPoses("poses", tuple(each.camera for each in poses), rate)
     rows = ["stamp,x,y,z,qx,qy,qz,qw,scene_seed,rank"]
@@ -41,12 +35,6 @@ def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], ra
 
 def check_folder(out: Path) -> Path:
     """Refuse a folder that holds anything but a search that was stopped.
-
-    Args:
-        out: the folder; it need not exist.
-
-    Returns:
-        The folder.
 
     Raises:
         SimjudgeError: it is a file, or holds something else.
@@ -65,12 +53,7 @@ def check_folder(out: Path) -> Path:
 
 
 def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
-    """Tell whether two sets have the same labels in a frame.
-
-    Args:
-        frames, predicted: the sets.
-        index: of the frame in both.
-    """
+    """Tell whether two sets have the same labels in a frame."""
     tables = []
     for each in (frames, predicted):
         rows = each.objects.frame == index

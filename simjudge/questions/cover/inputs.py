@@ -25,7 +25,6 @@ def read_cover_sets(
     """The labelled frames of both sets, with A's class ids.
 
     Args:
-        a: the set to be predicted.
         b: simulated pictures that there are already; None for none.
 
     Raises:
@@ -44,10 +43,6 @@ def read_cover_sets(
 def check_cover_scene(scene: Scene, given: str | Path) -> None:
     """Refuse a scene that cannot be searched.
 
-    Args:
-        scene: as it was read.
-        given: what the user called it.
-
     Raises:
         UsageError: nothing in it is labelled, it has no area for cameras, or things move in it.
     """
@@ -60,16 +55,7 @@ def check_cover_scene(scene: Scene, given: str | Path) -> None:
 
 
 def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
-    """Refuse a scene that shows no class of A's objects: no picture of it covers any of them.
-
-    Args:
-        a: the set to be predicted.
-        scene: as it was read.
-        given: what the user called it.
-
-    Raises:
-        SimjudgeError: no class is in both.
-    """
+    """Refuse a scene that shows no class of A's objects: no picture of it covers any of them."""
     held = np.unique(a.objects.class_id).tolist()
     if not a.class_names or not held:
         return
@@ -83,11 +69,7 @@ def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
 
 
 def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
-    """Paths and digests of A and B, as cover.json has them; null for sets in memory.
-
-    Args:
-        sources: A and B.
-    """
+    """Paths and digests of A and B, as cover.json has them; null for sets in memory."""
     return {
         key: None if source is None or isinstance(source, FrameSet)
         else {"path": str(source), "sha256": hash_files(Path(source))}
@@ -96,11 +78,7 @@ def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
 
 
 def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
-    """The settings, as cover.json has them.
-
-    Args:
-        settings: of the search.
-    """
+    """The settings, as cover.json has them."""
     return {
         "model": None if settings.model is None else str(settings.model),
         "theta": settings.theta, "patch": list(settings.method.patch),

@@ -56,8 +56,6 @@ class SketchedThings(ShortRepr):
         """Take the counted things of a scene.
 
         Args:
-            scene: the placed scene.
-            bodies: poses of what is not where the scene has it.
             class_ids: the class id that each of the scene's has in the sketch.
         """
         parts: dict[int, list[FloatArray]] = {}
@@ -87,8 +85,6 @@ class LabelSketch:
         """Take things and lens.
 
         Args:
-            things: the counted things.
-            lens: the camera's; it does not look all around.
             min_size: boxes narrower or lower are left out, pixels.
         """
         self.things, self.lens = things, lens

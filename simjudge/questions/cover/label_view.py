@@ -27,31 +27,17 @@ class LabelView:
     """
 
     def __init__(self, engine: Engine, camera: Camera, labelling: Labelling) -> None:
-        """Put a camera before an engine.
-
-        Args:
-            engine: has the scene.
-            camera: the camera that the rendering will have.
-            labelling: which objects the rendering will label.
-        """
+        """Put a camera before an engine."""
         self.engine, self.camera = engine, camera
         self._capture = Capture(engine, camera, labelling)
 
     def labels(self, pose: Pose) -> Objects:
-        """The labelled objects of a picture that is rendered here by a camera that stands still.
-
-        Args:
-            pose: of the optical frame in the world.
-        """
+        """The labelled objects of a picture that is rendered here by a camera that stands still."""
         exposure = exposure_at(self.camera, SECOND, "labels", lambda stamps: [pose] * len(stamps))
         return self._capture.capture(exposure, image=False).truth.objects
 
     def is_allowed(self, body: Pose) -> bool:
-        """Tell whether a camera may stand at a pose: within the scene's area, and free.
-
-        Args:
-            body: of the camera's body in the world, x ahead.
-        """
+        """Tell whether a camera may stand at a pose: within the scene's area, and free."""
         area, (x, y, _) = self.engine.scene.area, body.position
         if area is not None and not (area[0] <= x <= area[2] and area[1] <= y <= area[3]):
             return False
@@ -61,14 +47,7 @@ class LabelView:
 def labelled_frames(
     name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]
 ) -> FrameSet:
-    """Labels of several pictures as a set without pictures.
-
-    Args:
-        name: of the set.
-        camera: gives the pictures' size.
-        class_names: by class id.
-        objects: of each picture.
-    """
+    """Labels of several pictures as a set without pictures."""
     frame = np.repeat(np.arange(len(objects)), [len(each) for each in objects])
     class_id = np.concatenate([np.zeros(0, np.int64), *(each.class_id for each in objects)])
     box = np.concatenate([np.zeros((0, 4)), *(each.box for each in objects)])

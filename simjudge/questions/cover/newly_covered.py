@@ -56,11 +56,7 @@ def judge_newly_covered(
 
     Args:
         a: the labelled frames of A, with pictures, or with predictions, which are then taken as they are.
-        new: the new pictures, with A's class ids.
         rows: (N,) rows of A's objects, ascending.
-        model: the detector.
-        settings: patch, threshold and seed.
-        progress: shows how far detecting is.
 
     Raises:
         SimjudgeError: the detector cannot be read, or a set has no pictures.
@@ -85,10 +81,8 @@ def compare_resembled(first: JudgedSet, second: JudgedSet, rows: IntArray, setti
     The other objects of both sets are left out: contexts of A that B had covered before are not asked about.
 
     Args:
-        first: the set whose contexts are looked at.
         second: the set that is to predict it, with the class ids of the first.
         rows: (N,) rows of the first set's objects, ascending.
-        settings: patch, threshold, seed and how much is drawn.
     """
     method = replace(settings.method, paint_masks=False)
     resembling = np.unique(similar_pairs(first.frames, second.frames, method, rows).column)

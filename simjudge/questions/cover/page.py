@@ -97,16 +97,7 @@ def cover(  # noqa: PLR0913 - the options of the command
 
 
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:
-    """Write the page, and its curve as files for papers.
-
-    Args:
-        found: the result.
-        frames: the labelled frames of A.
-        folder: where; it exists.
-
-    Raises:
-        SimjudgeError: the page cannot be written.
-    """
+    """Write the page, and its curve as files for papers."""
     gallery = {
         reason: [_card(found, frames, each) for each in _some([c for c in found.uncovered if c.reason == reason])]
         for reason in REASONS
@@ -127,11 +118,7 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
 
 
 def coverage_figure(found: CoverResult) -> ReportFigure:
-    """Draw O_A over the number of pictures, chosen and random.
-
-    Args:
-        found: the result.
-    """
+    """Draw O_A over the number of pictures, chosen and random."""
     with report_style():
         figure = ReportFigure(640.0, 320.0, "O_A over the number of new pictures, for chosen and for random ones.")
         axes = add_axes(figure, (0.0, 0.0, 640.0, 320.0), (64.0, 90.0, 12.0, 46.0))

@@ -72,11 +72,8 @@ class PoseSearch:
         """Take a scene.
 
         Args:
-            sketch: estimates labels.
             mount: the optical frame above the floor, as a car carries it.
             area: x0, y0, x1, y1, metres, where cameras may stand.
-            theta: similarity that is needed.
-            seed: seed of the tries.
         """
         self._sketch, self._area, self._theta = sketch, area, theta
         self._seed = seed
@@ -85,12 +82,6 @@ class PoseSearch:
 
     def search(self, context: SearchedContext, number: int, tries: int, most: int) -> list[SketchedPose]:
         """Search for poses from which a context is seen.
-
-        Args:
-            context: what is looked for.
-            number: of the context; sets the tries together with the seed.
-            tries: poses that are sketched, about.
-            most: poses to return at most.
 
         Returns:
             The most similar ones, best first, those around one thing at most half of them; none where the scene has no

@@ -134,12 +134,7 @@ class CoverResult(ShortRepr):
 
 
 def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, Any]]:
-    """The rows of curve.csv: O_A and the share resembled by number of pictures, chosen and random.
-
-    Args:
-        curve: of the chosen pictures.
-        random: of random ones; it may be longer or shorter.
-    """
+    """The rows of curve.csv: O_A and the share resembled by number of pictures, chosen and random."""
     columns = {"overlap": curve.overlap, "resembled": curve.resembled, "random_overlap": random.overlap,
                "random_resembled": random.resembled}  # fmt: skip
     return [
@@ -154,8 +149,6 @@ def uncovered_rows(rows: IntArray, reasons: Sequence[str], frames: Any) -> tuple
 
     Args:
         rows: (N,) rows of the objects of a set.
-        reasons: of each.
-        frames: the set.
     """
     frame = np.asarray(frames.objects.frame)[rows]
     return tuple(

@@ -79,18 +79,11 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     picture resembles the most contexts that no picture before it resembles.
 
     Args:
-        a: the set to be predicted, with labels.
-        out: folder for the pictures, their poses and cover.json.
         scene: a scene's file, or the name of one that comes with simjudge.
-        camera: a camera's file or name, or a camera.
         n: pictures at most; fewer where no further one would resemble anything new.
         b: simulated pictures that there are already; None for none.
         vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
         mount: the camera on the body, in place of a car, as in `simjudge.render`.
-        engine: name of the engine, or `package:Class`.
-        settings: all settings at once; keywords change single ones.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
 
     Returns:
         O_A before and after, beside that of random pictures, and the contexts that stay uncovered.

@@ -40,11 +40,7 @@ class ReachRules:
         """Take a scene.
 
         Args:
-            a: the set whose contexts are looked for.
             things: the counted things of a placement, with the class ids of the set.
-            lens: the camera's.
-            labelling: which objects are labelled.
-            theta: similarity that is needed.
             patch: height and width, pixels.
         """
         self._a, self._things, self._lens = a, things, lens
@@ -55,10 +51,6 @@ class ReachRules:
 
     def reason(self, row: int, planes: Mapping[int, npt.NDArray[np.bool_]]) -> str | None:
         """Say why a context cannot be had.
-
-        Args:
-            row: of the objects of the set.
-            planes: of its context, see `Contexts.planes`.
 
         Returns:
             One of REASONS; None where nothing forbids it.

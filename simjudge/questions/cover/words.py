@@ -8,11 +8,7 @@ from simjudge.results.verdict_words import verdict_words
 
 
 def cover_sentences(found: CoverResult) -> list[str]:
-    """Say how much the pictures cover, beside random ones, and what stays uncovered.
-
-    Args:
-        found: the result.
-    """
+    """Say how much the pictures cover, beside random ones, and what stays uncovered."""
     before, after = float(found.curve.overlap[0]), float(found.curve.overlap[-1])
     lines = [
         f"O_A rises from {before:.3f} to {after:.3f} with {_pictures(found.count)}",

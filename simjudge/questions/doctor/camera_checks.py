@@ -45,9 +45,6 @@ def check_images(
 
     Args:
         images: of a recording or a data set; None where there are none.
-        count: how many there are.
-        about: their topic or folder.
-        encodings: how they are stored, for the table.
         of_robot: whether a robot can be asked for what is missing; False for a data set.
     """
     if images is None or not count:
@@ -96,12 +93,7 @@ def _picture_line(topic: str) -> str:
 
 
 def recorded_images(survey: RecordingSurvey, camera: TopicSurvey) -> RecordedImages:
-    """The pictures of a topic.
-
-    Args:
-        survey: of the recording.
-        camera: the topic.
-    """
+    """The pictures of a topic."""
     where = f"{survey.recording.path}: {camera.name}"
     rows = [
         RecordedImage(location, camera.type, f"{where}, message {number + 1}")
@@ -111,12 +103,7 @@ def recorded_images(survey: RecordingSurvey, camera: TopicSurvey) -> RecordedIma
 
 
 def recorded_encodings(survey: RecordingSurvey, camera: TopicSurvey) -> str:
-    """How the first and the last picture are stored.
-
-    Args:
-        survey: of the recording.
-        camera: the topic.
-    """
+    """How the first and the last picture are stored."""
     found = set()
     for location in (camera.locations[0], camera.locations[-1]):
         try:
@@ -133,10 +120,7 @@ def check_calibration(
     """Hold camera_info to the pictures.
 
     Args:
-        survey: of the recording.
         camera: the pictures' topic; None where there are none.
-        chosen: the topics of that camera.
-        before: what the pictures said: their size.
     """
     others = (CALIBRATED_SIZE, CENTRE, DISTORTION, CONSTANT)
     info = None if chosen is None else survey.topics.get(chosen.camera_info)

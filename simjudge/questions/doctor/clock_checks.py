@@ -33,11 +33,7 @@ _SECOND = 1e9
 
 
 def check_clocks(survey: RecordingSurvey) -> list[Finding]:
-    """Make all checks of time.
-
-    Args:
-        survey: of the recording.
-    """
+    """Make all checks of time."""
     streams = survey.of_type(*STREAMS)
     good = [topic for topic in streams if any(topic.stamp) and not len(_backwards(topic.stamp))]
     return [

@@ -65,58 +65,27 @@ class Finding:
     def measured(
         cls, check: str, about: str, figure: str, limit: str, *, good: bool, note: str = "", mend: str = ""
     ) -> Finding:
-        """A finding with a figure; note and remedy are dropped where all is well.
-
-        Args:
-            check: what is checked.
-            about: the topic that it is about.
-            figure: what was measured.
-            limit: what it may be.
-            good: whether it is within the limit.
-            note: where it is worst.
-            mend: the command that mends it.
-        """
+        """A finding with a figure; note and remedy are dropped where all is well."""
         return cls(check, PASS if good else FAIL, about, figure, limit, "" if good else note, "" if good else mend)
 
     @classmethod
     def missing(cls, check: str, note: str, mend: str = "", about: str = "") -> Finding:
-        """A finding that something is not there.
-
-        Args:
-            check: what would be checked.
-            note: what was looked for.
-            mend: the command that gets it.
-            about: the topic that lacks it.
-        """
+        """A finding that something is not there."""
         return cls(check, MISSING, about, note=note, mend=mend)
 
     @classmethod
     def unknown(cls, check: str, note: str, about: str = "") -> Finding:
-        """A finding that a check cannot be made.
-
-        Args:
-            check: what would be checked.
-            note: why it cannot.
-            about: the topic.
-        """
+        """A finding that a check cannot be made."""
         return cls(check, NOT_CHECKED, about, note=note)
 
 
 def failed(findings: Iterable[Finding], check: str) -> bool:
-    """Whether a check failed for any topic.
-
-    Args:
-        findings: of all checks.
-        check: its name.
-    """
+    """Whether a check failed for any topic."""
     return any(each.check == check and each.verdict == FAIL for each in findings)
 
 
 def quoted(path: object) -> str:
     """A path as a shell takes it.
-
-    Args:
-        path: of a file or folder.
 
     Raises:
         UsageError: it holds a line end, which no typed line can hold.

@@ -54,9 +54,7 @@ def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Se
     """Make all checks of space.
 
     Args:
-        survey: of the recording.
         camera: its images; None where there are none.
-        before: what the checks of time found.
     """
     near = "" if camera is None else camera.name
     poses, found = _poses(survey, near)

@@ -66,11 +66,7 @@ class GraphTopic:
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> GraphTopic:
-        """Read a topic from JSON.
-
-        Args:
-            row: as `simjudge.nodes.graph_survey` writes it.
-        """
+        """Read a topic from JSON."""
         publishers, takers = ([TopicEnd(**each) for each in row[side]] for side in ("publishers", "subscriptions"))
         return cls(row["name"], row["types"], publishers, takers, row["trouble"])
 
@@ -79,8 +75,6 @@ def check_graph(topics: Sequence[GraphTopic], survey: RecordingSurvey, camera: T
     """Make all checks of a running graph.
 
     Args:
-        topics: who is at each.
-        survey: of the messages that came.
         camera: the images that are looked at; None where there are none.
     """
     return [

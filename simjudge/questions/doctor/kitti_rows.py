@@ -13,19 +13,12 @@ _COLUMNS = (15, 16)
 
 
 def count_kitti_rows(path: Path) -> int:
-    """Count the label files in PATH/labels whose first row is one of KITTI's.
-
-    Args:
-        path: of a data set.
-    """
+    """Count the label files in PATH/labels whose first row is one of KITTI's."""
     return sum(_is_kitti(file) for file in sorted((path / "labels").glob("*.txt")))
 
 
 def kitti_rows_note(path: Path) -> tuple[str, str]:
     """What to say of such files, and the command that makes a recording of them.
-
-    Args:
-        path: of a data set.
 
     Returns:
         Note and command; the command is empty where the folder is not in FSKITTI's layout. Both are empty where there

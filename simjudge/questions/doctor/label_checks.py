@@ -41,9 +41,7 @@ def check_labels(
     """Whether pictures have labels and predictions.
 
     Args:
-        path: of the recording or data set.
         frames: as every command reads it; None where it cannot be read as pictures.
-        trouble: why it cannot.
         tolerance_s: that may join labels to their pictures, seconds; None for a data set, which has no topics.
     """
     if frames is None:
@@ -123,10 +121,8 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
     """Hold clouds to what a lidar is, and look for labels in them.
 
     Args:
-        path: of the recording or data set.
         topic: of the clouds in a recording; None for others.
         clouds: as every command reads them; None where only scans can be read.
-        about: their name in the table.
     """
     shell, option = quoted(path), "" if topic is None else f" --topic {topic}"
     found = [] if clouds is None else _fields(clouds, about)

@@ -48,7 +48,6 @@ def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = Fals
     """Look at a recording.
 
     Args:
-        path: of the recording.
         image_topic: the images to look at, or a camera's name; None: the first camera's.
         live: whether the messages are those of a running graph, to which nodes can be added.
 
@@ -90,7 +89,6 @@ def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicS
     """The images that a diagnosis looks at.
 
     Args:
-        survey: of the messages.
         image_topic: as a person names it, or the camera; None: the first camera's.
 
     Returns:

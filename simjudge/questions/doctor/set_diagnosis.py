@@ -34,15 +34,7 @@ from simjudge.sensors.lidar.turn_readers import raw_files
 
 
 def diagnose_set(path: Path, kind: str) -> Diagnosis:
-    """Look at a data set: it has no clocks, no transforms, and no topics.
-
-    Args:
-        path: of the data set.
-        kind: its format.
-
-    Raises:
-        SimjudgeError: it cannot be read.
-    """
+    """Look at a data set: it has no clocks, no transforms, and no topics."""
     frames, clouds, troubles = None, None, []
     losses = Losses()
     form = find_format(path)

@@ -19,11 +19,7 @@ _FORMS = {
 
 
 def types_with_messages(survey: RecordingSurvey) -> dict[str, str]:
-    """Message type by topic name of the topics on which something came.
-
-    Args:
-        survey: of the messages.
-    """
+    """Message type by topic name of the topics on which something came."""
     return {topic.name: topic.type for topic in survey.topics.values() if topic.received}
 
 
@@ -33,13 +29,7 @@ def check_simulators(
     """Say whose ground truth is there, and let what lacks labels be mended by it.
 
     Args:
-        path: of the recording.
-        found: the ground truth of simulators.
-        findings: of the other checks.
         live: of a running graph, the topics that its images' labels take: images, camera_info. None for a recording.
-
-    Returns:
-        The findings, with a row for each simulator.
     """
     if not found:
         return list(findings)
@@ -78,12 +68,7 @@ def _convert_line(path: Path, found: FoundLabels) -> str:
 
 
 def live_line(found: FoundLabels, live: Mapping[str, str]) -> str:
-    """The line that makes labels of a simulator's ground truth while it runs.
-
-    Args:
-        found: the ground truth.
-        live: the topics beside it, where they are there: images, camera_info.
-    """
+    """The line that makes labels of a simulator's ground truth while it runs."""
     source = live.get("images", "") if found.form == "things" else found.topics[0]
     simulator = "my_bodies.yaml" if found.form == "things" else found.simulator
     words = [f"simulator:={simulator}", f"form:={found.form}", f"labels:={source}"]

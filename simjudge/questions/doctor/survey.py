@@ -86,31 +86,19 @@ class RecordingSurvey:
     losses: Losses = field(default_factory=Losses)
 
     def transforms(self, near: str) -> TransformSurvey:
-        """The transforms of the robot that a topic belongs to.
-
-        Args:
-            near: the topic, such as that of a camera's images.
-        """
+        """The transforms of the robot that a topic belongs to."""
         own = [name for name in self.of_namespaces if name and near.startswith(f"{name}/")]
         alone = list(self.of_namespaces) if len(self.of_namespaces) == 1 else [""]
         empty = TransformSurvey(TransformTree(str(self.recording.path)))
         return self.of_namespaces.get(max(own, key=len, default=alone[0]), empty)
 
     def of_type(self, *types: str) -> list[TopicSurvey]:
-        """The topics of some message types that hold messages, by name.
-
-        Args:
-            types: names of the types.
-        """
+        """The topics of some message types that hold messages, by name."""
         return [topic for _, topic in sorted(self.topics.items()) if topic.type in types and topic.received]
 
 
 def survey_recording(recording: Recording) -> RecordingSurvey:
-    """Read a recording once.
-
-    Args:
-        recording: open for reading.
-    """
+    """Read a recording once."""
     held = recording.topics.values()
     types = recorded_types(tuple((topic.type, topic.definition) for topic in held))
     topics = {topic.name: TopicSurvey(topic.name, topic.type) for topic in held}

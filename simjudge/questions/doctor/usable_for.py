@@ -153,11 +153,7 @@ QUESTIONS = (
 
 
 def answer_questions(findings: Sequence[Finding]) -> list[Answer]:
-    """Answer all questions.
-
-    Args:
-        findings: of all checks.
-    """
+    """Answer all questions."""
     return [_answer(question, findings) for question in QUESTIONS]
 
 

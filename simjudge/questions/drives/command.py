@@ -22,12 +22,7 @@ class TwoSides(TyperCommand):
     """A command whose arguments are two lists with `--` between them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read options wherever they stand, and keep the place of `--`.
-
-        Args:
-            ctx: of click.
-            args: of the command line.
-        """
+        """Read options wherever they stand, and keep the place of `--`."""
         return list(super().parse_args(ctx, [_KEPT if word == _BETWEEN else word for word in args]))
 
 

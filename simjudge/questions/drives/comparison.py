@@ -147,9 +147,6 @@ class DriveComparison(ShortRepr):
     def save(self, out: Path) -> None:
         """Write the result folder; it appears whole or not at all.
 
-        Args:
-            out: an earlier result there is replaced.
-
         Raises:
             SimjudgeError: the folder holds something else, or cannot be written.
         """
@@ -164,7 +161,6 @@ def compare_drive_sets(
     Args:
         real, sim: recordings or CSV files (`simjudge.data.drive_logs.read_drive`), or drives that were read; at least
             one each.
-        settings: how.
 
     Raises:
         SimjudgeError: a drive cannot be read, a side has no window of the course in full, or steering has two units.

@@ -24,7 +24,6 @@ def smoothed(values: FloatArray, *, closed: bool) -> FloatArray:
 
     Args:
         values: (N, ...), at each of its points.
-        closed: whether it is.
     """
     if not closed:
         return np.asarray(gaussian_filter1d(values, _SMOOTH / SPACING, axis=0, mode="nearest"))
@@ -33,11 +32,7 @@ def smoothed(values: FloatArray, *, closed: bool) -> FloatArray:
 
 
 def fine_line(course: Course) -> Course:
-    """A course with points SPACING apart.
-
-    Args:
-        course: as a scene has it.
-    """
+    """A course with points SPACING apart."""
     points = np.asarray(course.centre_line, np.float64)
     return Course(resampled(points, closed=course.closed), course.width, course.closed)
 
@@ -46,7 +41,6 @@ def on_course(course: Course, distance: FloatArray) -> BoolArray:
     """Whether distances lie between start and finish; on a closed course all do.
 
     Args:
-        course: the line.
         distance: metres along it.
     """
     inside: BoolArray = (distance >= 0) & (distance <= line_length(course)) | course.closed
@@ -54,11 +48,7 @@ def on_course(course: Course, distance: FloatArray) -> BoolArray:
 
 
 def line_heading(course: Course) -> FloatArray:
-    """Heading of the line at each of its points, radians, continuous.
-
-    Args:
-        course: the line.
-    """
+    """Heading of the line at each of its points, radians, continuous."""
     points = course.centre_line
     if course.closed:
         step = np.roll(points[:-1], -1, 0) - np.roll(points[:-1], 1, 0)
@@ -69,11 +59,7 @@ def line_heading(course: Course) -> FloatArray:
 
 
 def line_curvature(course: Course) -> FloatArray:
-    """Curvature of the line at each of its points, 1/m, left positive, smoothed as a mean line is.
-
-    Args:
-        course: the line, its points SPACING apart.
-    """
+    """Curvature of the line at each of its points, 1/m, left positive, smoothed as a mean line is."""
     heading = line_heading(course)
     if course.closed:
         # One turn more or less from the last point to the first.
@@ -83,11 +69,7 @@ def line_curvature(course: Course) -> FloatArray:
 
 
 def line_length(course: Course) -> float:
-    """Metres from its start to its finish, or of a lap.
-
-    Args:
-        course: the line.
-    """
+    """Metres from its start to its finish, or of a lap."""
     return float(np.linalg.norm(np.diff(course.centre_line, axis=0), axis=1).sum())
 
 
@@ -96,7 +78,6 @@ def resampled(points: FloatArray, *, closed: bool) -> FloatArray:
 
     Args:
         points: (N, 2), metres.
-        closed: whether the last one is the first.
     """
     step = np.linalg.norm(np.diff(points, axis=0), axis=1)
     points = points[np.concatenate([[True], step > 1e-9])]
@@ -132,10 +113,6 @@ class LaneCones(ShortRepr):
 def lane_cones(scene: Scene, course: Course) -> LaneCones:
     """The cones of a scene, measured along its course. Its class says on which side of the lane a cone stands.
 
-    Args:
-        scene: with a course between cones of two classes.
-        course: the line of it.
-
     Raises:
         SimjudgeError: no class is typical for a side.
     """
@@ -155,9 +132,7 @@ def next_cones(course: Course, cones: LaneCones, starts: FloatArray, count: int,
 
     Args:
         course: the line; on a closed one cones come again in the next lap.
-        cones: along it.
         starts: (W,), metres along the course.
-        count: how many cones of each side.
         reach: metres ahead within which a cone is seen.
 
     Returns:

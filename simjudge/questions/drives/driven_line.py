@@ -64,8 +64,6 @@ def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -
     """Measure a drive along a line, each unbroken piece by itself.
 
     Args:
-        course: the line, its points SPACING apart.
-        drive: the drive.
         losses: takes what lies far beside the course or goes against its direction.
     """
     losses = Losses() if losses is None else losses
@@ -161,12 +159,6 @@ def mean_line(drives: Sequence[DriveLog]) -> Course:
 
     So no drive is nearer to the line than another by construction, whichever side it is of and however many drives that
     side has. The piece or lap along which most of the drives run is the first guess; their mean offset moves it.
-
-    Args:
-        drives: of both sides, at least one.
-
-    Raises:
-        SimjudgeError: no drive goes anywhere.
     """
     points, closed = _first_guess(drives)
     for turn in range(_ROUNDS):

@@ -28,14 +28,7 @@ _UNITS = {"lateral": "m", "heading": "deg", "speed": "m/s"}
 
 
 def drive_figures(result: SavedDrives) -> Figures:
-    """List the figures of a comparison of drives.
-
-    Args:
-        result: the result.
-
-    Returns:
-        Figures by the names of their files.
-    """
+    """List the figures of a comparison of drives."""
     return {
         "lines": partial(lines_figure, result),
         "along_the_course": partial(course_figure, result),
@@ -48,11 +41,7 @@ def drive_figures(result: SavedDrives) -> Figures:
 
 
 def lines_figure(result: SavedDrives) -> ReportFigure:
-    """Draw all drives from above, over each other and over the course.
-
-    Args:
-        result: the result.
-    """
+    """Draw all drives from above, over each other and over the course."""
     course = result.drives(COURSE)[0]
     drives = {side: result.drives(side) for side, _, _ in _SIDES}
     every = [course, *drives[REAL], *drives[SIM]]
@@ -76,11 +65,7 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
 
 
 def course_figure(result: SavedDrives) -> ReportFigure:
-    """Draw lateral error, heading error and speed along the course: mean and 5 to 95 % of all drives of each side.
-
-    Args:
-        result: the result.
-    """
+    """Draw lateral error, heading error and speed along the course: mean and 5 to 95 % of all drives of each side."""
     length = result.content["course"]["length"]
     height = _PANEL * len(_COLUMNS) + 30
     with report_style():
@@ -106,12 +91,7 @@ def course_figure(result: SavedDrives) -> ReportFigure:
 
 
 def w1_figure(result: SavedDrives, metric: str) -> ReportFigure:
-    """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin.
-
-    Args:
-        result: the result.
-        metric: its name.
-    """
+    """Draw where along the course one metric misleads: mean W1 at each place, the noise, and the margin."""
     row = next(each for each in result.metrics if each["metric"] == metric)
     place, w1 = w1_by_place(result, metric)
     with report_style():

@@ -41,7 +41,6 @@ class LiveDrives:
 
         Args:
             jump_ns: nanoseconds that a pose must lie before the newest one for another drive to begin.
-            unit: of steering, LOCK or RADIANS.
         """
         self.poses = self.commands = 0
         self._jump_ns, self._unit = jump_ns, unit
@@ -71,7 +70,6 @@ class LiveDrives:
 
         Args:
             stamp: nanoseconds.
-            steering: left positive, in the unit of steering.
             throttle: 0 to 1; NaN where nobody says it.
         """
         self.commands += 1
@@ -91,11 +89,7 @@ def compare_live(
     """Compare live drives with a reference.
 
     Args:
-        reference: drives of before.
-        live: those of now.
-        settings: how.
         live_is_real: the live drives are real and the reference is simulated; else the other way round.
-        sure: whether noise, gap, p and verdict are sought too.
 
     Raises:
         SimjudgeError: no stretch of the course has been passed in full yet, or as `compare_drive_sets`.

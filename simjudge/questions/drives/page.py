@@ -30,15 +30,6 @@ from simjudge.reports.report_settings import Report, ReportSettings
 def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
     """Make the page of a comparison of drives.
 
-    Args:
-        folder: as `simjudge compare-drives` wrote it.
-        out: the page.
-        settings: title, and where figures go.
-        log: receives a line for every file that was written.
-
-    Returns:
-        The report; its sentences are the verdict.
-
     Raises:
         UsageError: a setting is given that such a result has no use for.
         SimjudgeError: the folder is damaged, or something cannot be written.
@@ -61,15 +52,7 @@ def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -
 
 
 def render_drives_page(result: SavedDrives, title: str = "") -> str:
-    """Render the page.
-
-    Args:
-        result: what it shows.
-        title: its heading; by default the question that it answers.
-
-    Returns:
-        The page as HTML.
-    """
+    """Render the page."""
     embedder, content = FigureEmbedder(), result.content
     return load_template("drives.html").render(
         title=title or "Does the simulated car drive like the real one?",

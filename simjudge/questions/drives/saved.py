@@ -122,13 +122,7 @@ class SavedDrives:
 
     @classmethod
     def of_content(cls, name: str, content: Mapping[str, Any], tables: DriveResultTables) -> SavedDrives:
-        """A result that was just computed.
-
-        Args:
-            name: what to call it.
-            content: of drives.json.
-            tables: windows and lines.
-        """
+        """A result that was just computed."""
         return cls(name, Path(), DrivesFile.model_validate(content).model_dump(), tables)
 
     @property
@@ -152,11 +146,7 @@ class SavedDrives:
         )
 
     def drives(self, side: int) -> list[Mapping[str, FloatArray]]:
-        """The lines of one side, a table each drive.
-
-        Args:
-            side: REAL, SIM or COURSE.
-        """
+        """The lines of one side, a table each drive."""
         lines = self.tables.lines
         of_side = lines["side"] == side
         numbers: IntArray = np.unique(lines["drive"][of_side]).astype(np.int64)
@@ -166,19 +156,12 @@ class SavedDrives:
 
 
 def is_drive_result(folder: Path) -> bool:
-    """Whether a folder holds a comparison of drives.
-
-    Args:
-        folder: any path.
-    """
+    """Whether a folder holds a comparison of drives."""
     return (folder / DRIVES).is_file()
 
 
 def load_drive_result(folder: Path) -> SavedDrives:
     """Read a result folder of a comparison of drives.
-
-    Args:
-        folder: as `simjudge compare-drives` wrote it.
 
     Raises:
         SimjudgeError: it holds no such result, or a file in it is damaged.
@@ -192,11 +175,6 @@ def load_drive_result(folder: Path) -> SavedDrives:
 
 def save_drive_result(folder: Path, content: Mapping[str, Any], tables: DriveResultTables) -> None:
     """Write a result folder; it appears whole or not at all.
-
-    Args:
-        folder: an earlier result there is replaced.
-        content: of drives.json.
-        tables: windows and lines.
 
     Raises:
         SimjudgeError: the folder holds something else, or cannot be written.

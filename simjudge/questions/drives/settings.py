@@ -70,11 +70,7 @@ class DriveComparisonSettings(Settings):
             raise UsageError("cones: name the scene where they stand as the course, such as lab")
 
     def margin(self, metric: str) -> float:
-        """From where on a difference matters.
-
-        Args:
-            metric: one of `simjudge.questions.drives.settings.METRICS`.
-        """
+        """From where on a difference matters."""
         return {
             LATERAL: self.margin_lateral, HEADING: self.margin_heading, SPEED: self.margin_speed,
             STEERING: self.margin_steering,

@@ -66,10 +66,6 @@ class ConesAhead:
 def median_speed(course: Course, lines: Sequence[DrivenLine]) -> FloatArray:
     """The usual speed at each place, over all drives of both sides alike.
 
-    Args:
-        course: the line.
-        lines: the drives.
-
     Returns:
         float64 (P,), m/s at each of the line's points; interpolated where nobody drove, 0 where nobody drove at all.
     """
@@ -90,7 +86,6 @@ def line_points(course: Course, distance: FloatArray) -> IntArray:
     """The number of the line's point nearest to each distance along it.
 
     Args:
-        course: the line.
         distance: metres, on a closed course from lap to lap.
     """
     last, length = len(course.centre_line) - 1, line_length(course)
@@ -104,8 +99,6 @@ def cut_windows(
     """Cut drives into windows that are covered from end to end.
 
     Args:
-        course: the line.
-        lines: the drives.
         usual: the speed that speed errors are from, at each of the line's points, m/s.
         size: wanted length of a window, metres; on a closed course a lap has a whole number of them.
         cones: whose places are part of the context, seen as far ahead as curvature is; None for none.

@@ -23,21 +23,13 @@ Row = Mapping[str, Any]
 
 
 def worst_verdict(result: SavedDrives) -> Verdict:
-    """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told.
-
-    Args:
-        result: the result.
-    """
+    """The verdict of the whole: that of the metric that fits least; a gap counts before what cannot be told."""
     verdicts = [row["verdict"] for row in result.metrics]
     return next(each for each in _WORST_FIRST if each in verdicts)
 
 
 def headline(result: SavedDrives) -> str:
-    """The verdict in a few words.
-
-    Args:
-        result: the result.
-    """
+    """The verdict in a few words."""
     verdict = worst_verdict(result)
     if verdict == Verdict.PREDICTS:
         return "The simulated car drives like the real one"
@@ -45,20 +37,12 @@ def headline(result: SavedDrives) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """The verdict of a metric with its margin where it speaks of one.
-
-    Args:
-        row: of drives.json.
-    """
+    """The verdict of a metric with its margin where it speaks of one."""
     return verdict_words(row["verdict"], row["margin"], row["unit"])
 
 
 def metric_sentence(row: Row) -> str:
-    """What one metric says.
-
-    Args:
-        row: of drives.json.
-    """
+    """What one metric says."""
     name, unit, verdict = row["metric"].capitalize(), row["unit"], row["verdict"]
     if row["gap"] is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
         return f"{name}: {verdict_text(row)}. W1 is {number(row['mean_w1'])} {unit}; {NO_GAP}."
@@ -87,11 +71,7 @@ def _shown_gap_sentence(row: Row) -> str:
 
 
 def lead(result: SavedDrives) -> str:
-    """What the overlap says.
-
-    Args:
-        result: the result.
-    """
+    """What the overlap says."""
     first = result.metrics[0]
     real, sim = (100 * (first[key] or 0.0) for key in ("overlap_a", "overlap_b"))
     return (f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
@@ -99,11 +79,7 @@ def lead(result: SavedDrives) -> str:
 
 
 def misleading_places(result: SavedDrives) -> list[str]:
-    """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap.
-
-    Args:
-        result: the result.
-    """
+    """Where along the course the simulation misleads: the place of the largest mean W1 of each metric with a gap."""
     lines = []
     for row in result.metrics:
         place, w1 = w1_by_place(result, row["metric"])
@@ -116,10 +92,6 @@ def misleading_places(result: SavedDrives) -> list[str]:
 
 def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
     """Mean W1 of the real stretches at each place of the course.
-
-    Args:
-        result: the result.
-        metric: its name.
 
     Returns:
         Metres along the course, ascending, and W1 in the metric's unit; what was not compared is left out.
@@ -134,20 +106,12 @@ def w1_by_place(result: SavedDrives, metric: str) -> tuple[Any, Any]:
 
 
 def drives_table(result: SavedDrives) -> SummaryTable:
-    """The table that the command prints.
-
-    Args:
-        result: the result.
-    """
+    """The table that the command prints."""
     return SummaryTable(COLUMNS, [table_row(row) for row in result.metrics], text_columns=3)
 
 
 def table_row(row: Row) -> Sequence[str]:
-    """The cells of a metric, by COLUMNS.
-
-    Args:
-        row: of drives.json.
-    """
+    """The cells of a metric, by COLUMNS."""
     p = row["p_adjusted"]
     return [
         row["metric"], verdict_text(row), row["unit"], number(row["gap"]), _interval(row),
@@ -162,7 +126,6 @@ def number(value: float | None, digits: int = 3) -> str:
 
     Args:
         value: None where there is none.
-        digits: that count.
     """
     # Adding 0 takes the sign from -0.
     return "-" if value is None else f"{round(value, _DECIMALS) + 0.0:.{digits}g}"

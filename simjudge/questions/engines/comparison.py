@@ -84,10 +84,7 @@ def capture_views(
     """Capture a scene from every pose, the scene as the engine has it now.
 
     Args:
-        engine: the engine.
         camera: the camera with its chain; its random filters are seeded by the pose's number.
-        poses: poses of the optical frame in the world.
-        seed: seed of the camera's noise.
         advance: receives how many poses are done, and how many there are.
     """
     capture = Capture(engine, camera, Labelling(min_size=1, min_visible=0), seed)
@@ -107,12 +104,7 @@ def _still_exposure(camera: Camera, name: str, pose: Pose, bodies: Poses) -> Fra
 
 
 def compare_boxes(a: Sequence[EngineView], b: Sequence[EngineView]) -> BoxDifferences:
-    """Compare the boxes of two engines, thing by thing.
-
-    Args:
-        a: views of one engine.
-        b: views of the other, from the same poses.
-    """
+    """Compare the boxes of two engines, thing by thing."""
     corners, lonely, small = [], [], 0
     for number, (one, other) in enumerate(zip(a, b, strict=True)):
         boxes = [dict(zip(s.objects.instance.tolist(), s.objects.box, strict=True)) for s in (one, other)]
@@ -135,7 +127,6 @@ def image_difference(a: RgbImage, b: RgbImage) -> RgbImage:
 
     Args:
         a: (H, W, 3), uint8 RGB.
-        b: likewise.
     """
     return np.asarray(np.minimum(np.abs(a.astype(np.int16) - b) * _AMPLIFICATION, _FULL), np.uint8)
 
@@ -145,7 +136,6 @@ def root_mean_square(a: RgbImage, b: RgbImage) -> float:
 
     Args:
         a: (H, W, 3), uint8 RGB.
-        b: likewise.
     """
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2)))
 
@@ -153,14 +143,7 @@ def root_mean_square(a: RgbImage, b: RgbImage) -> float:
 def views_as_frames(
     name: str, views: Sequence[EngineView], class_names: dict[int, str], labelling: Labelling
 ) -> FrameSet:
-    """The views of an engine as a labelled data set.
-
-    Args:
-        name: name of the set.
-        views: at least one view.
-        class_names: names of the scene's classes, by class id.
-        labelling: boxes below its `min_size` are left out.
-    """
+    """The views of an engine as a labelled data set."""
     tables = []
     for number, view in enumerate(views):
         box = view.objects.box
@@ -184,13 +167,7 @@ def views_as_frames(
 
 
 def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: BoxDifferences) -> dict[str, Any]:
-    """The comparison for a file: seconds an image, differences, and whether the engines agree.
-
-    Args:
-        a: views of one engine.
-        b: views of the other, from the same poses.
-        boxes: from `compare_boxes`.
-    """
+    """The comparison for a file: seconds an image, differences, and whether the engines agree."""
     absolute = np.abs(boxes.corners)
     return {
         "poses": len(a),
@@ -210,9 +187,5 @@ def comparison_numbers(a: Sequence[EngineView], b: Sequence[EngineView], boxes: 
 
 
 def frame_name(number: int) -> str:
-    """Name of a pose's frame.
-
-    Args:
-        number: number of the pose, from 0.
-    """
+    """Name of a pose's frame."""
     return f"pose_{number:05d}"

@@ -93,10 +93,7 @@ def compare_driving(
     """Drive the same car through throttle step, coast-down and turning circles in each engine.
 
     Args:
-        engines: names of the engines.
         out: JSON file for the figures; None for none.
-        vehicle: file or name of the car, or a car.
-        log: receives a line for each engine.
 
     Raises:
         UsageError: a name is unknown.
@@ -125,13 +122,7 @@ def flat_scene() -> Scene:
 def measure_driving(
     engine: Engine, vehicle: Vehicle, inputs: tuple[float, ...] = (1.0, 0.5, -0.5, -1.0)
 ) -> DrivingFigures:
-    """Drive a car through the tests.
-
-    Args:
-        engine: has the car on `flat_scene` and nothing else.
-        vehicle: the car.
-        inputs: steering inputs of the circles, -1 to 1, left positive.
-    """
+    """Drive a car through the tests."""
     engine.reset()
     run = _run(engine, Command(throttle=1.0), _STRAIGHT_TIME)
     speed = run[-1].velocity[0]

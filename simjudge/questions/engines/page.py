@@ -54,17 +54,7 @@ def write_page(
     found: dict[str, Any],
     result: Result | None,
 ) -> None:
-    """Write the page.
-
-    Args:
-        out: the file.
-        title: scene and camera.
-        engines: name and variant of both.
-        views: what both saw.
-        boxes: how their boxes differ.
-        found: as `side_by_side.comparison_numbers` gives it.
-        result: the judge's, where a detector was run.
-    """
+    """Write the page."""
     picked = np.unique(np.linspace(0, len(views[0]) - 1, min(_MAX_POSES, len(views[0]))).round().astype(int))
     verdicts = []
     if result is not None:

@@ -26,20 +26,12 @@ Game = Mapping[Causes, FloatArray]
 
 
 def all_subsets(causes: Sequence[str]) -> list[Causes]:
-    """All sets of some causes, smaller ones first.
-
-    Args:
-        causes: names.
-    """
+    """All sets of some causes, smaller ones first."""
     return [frozenset(chosen) for size in range(len(causes) + 1) for chosen in combinations(causes, size)]
 
 
 def shapley_values(game: Game, causes: Sequence[str]) -> dict[str, FloatArray]:
     """Share a gap by Shapley values, in the truth and in every resample.
-
-    Args:
-        game: the gap for every set of the causes.
-        causes: K names.
 
     Returns:
         By cause, (D,): by how much it lowers the gap, averaged over orders. They add up to game[{}] - game[all].
@@ -62,7 +54,6 @@ def forward_order(
     """Share a gap step by step: at each step the cause is undone that lowers the gap most.
 
     Args:
-        causes: names.
         gaps: gives the gap, (D,) each, for some sets of causes that are undone.
 
     Returns:
@@ -88,9 +79,6 @@ def resampled_interval(values: FloatArray) -> tuple[float, float]:
 
     Args:
         values: (D,), the truth first.
-
-    Returns:
-        Low and high; both the truth where nothing was resampled.
     """
     draws = values[1:][np.isfinite(values[1:])]
     if not len(draws):

@@ -29,11 +29,7 @@ class Shutter:
 
     @classmethod
     def of(cls, camera: Camera) -> Shutter:
-        """The shutter of a camera.
-
-        Args:
-            camera: the camera.
-        """
+        """The shutter of a camera."""
         return cls(camera.exposure_time, camera.exposure_samples, camera.motion_blur, camera.line_time)
 
 
@@ -62,7 +58,6 @@ class CameraChanges:
         """B's camera with some causes undone.
 
         Args:
-            camera: B's camera.
             causes: their names; None for all.
         """
         wanted = self.causes() if causes is None else causes
@@ -86,11 +81,7 @@ class CameraChanges:
         return self.light if used and self.light is not None else LightFactors()
 
     def parameters(self, name: str) -> dict[str, Any]:
-        """What undoes a cause, for tables and files.
-
-        Args:
-            name: of one of `causes`.
-        """
+        """What undoes a cause, for tables and files."""
         if name == "lens" and self.lens is not None:
             terms = {f"k{number}": round(term, 6) for number, term in enumerate(self.lens.coefficients, 1) if term}
             return {"model": self.lens.model, "focal_length": round(self.lens.focal[0], 3), **terms}
@@ -106,7 +97,6 @@ def scaled_lens(lens: Lens, size: tuple[int, int]) -> Lens:
     """The same lens for pictures of another size.
 
     Args:
-        lens: the lens.
         size: width and height of the scaled pictures, pixels. The outer edges coincide.
     """
     if size == lens.size:
@@ -128,9 +118,6 @@ def same_shape(a: tuple[int, int], b: tuple[int, int]) -> bool:
 
 def lens_shift(a: Lens, b: Lens) -> float:
     """The most by which two lenses show the same ray elsewhere.
-
-    Args:
-        a, b: lenses; B's is scaled to A's size.
 
     Returns:
         Pixels of A's pictures; infinite where only one of them sees a ray.

@@ -15,9 +15,7 @@ def carried_units(units: SampleUnits, before: tuple[Objects, Objects], after: tu
     """The units of the objects that are labelled now: each takes that of what was in its place before.
 
     Args:
-        units: of the objects of A and of B before.
         before: those objects; none of a side where that side has none now.
-        after: the objects of the same frames now.
     """
     a, b = (same_places(*both) for both in zip(before, after, strict=True))
     block = None if units.block is None else (units.block[0][a], units.block[1][b])

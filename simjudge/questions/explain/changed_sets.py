@@ -64,16 +64,7 @@ class ChangedSets:
     def judged(
         self, difference: CameraDifference, causes: Causes, margins: LabelMargins | None = None
     ) -> tuple[JudgedSet, JudgedSet]:
-        """Both sets with some causes undone, and the performance of their objects.
-
-        Args:
-            difference: between the cameras.
-            causes: the names of those that are undone.
-            margins: of the labels, undone where the causes name them.
-
-        Returns:
-            A and B, B with A's class ids.
-        """
+        """Both sets with some causes undone, and the performance of their objects."""
         a = self._detected(0, difference.steps("a", causes), causes)
         b = self._detected(1, difference.steps("b", causes), causes, difference.steps("a", causes))
         a, b = chosen_classes(a, b, self.settings.classes)

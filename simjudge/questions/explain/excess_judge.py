@@ -59,9 +59,6 @@ class ExcessJudge(ShortRepr):
     def __call__(self, wanted: Sequence[Causes]) -> list[FloatArray]:
         """The gap with some causes undone.
 
-        Args:
-            wanted: sets of causes.
-
         Returns:
             For each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all, so
             that differences have the spread of pairs.

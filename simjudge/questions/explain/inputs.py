@@ -23,9 +23,6 @@ from simjudge.studies.inputs import InputSet
 def check_settings(settings: CompareSettings) -> None:
     """Refuse settings that make no sense where pictures are changed and detected anew.
 
-    Args:
-        settings: of the comparison.
-
     Raises:
         UsageError: one of them makes no sense.
     """
@@ -40,14 +37,7 @@ def check_settings(settings: CompareSettings) -> None:
 
 
 def required_detector(settings: CompareSettings) -> Detector:
-    """Load the detector of the settings.
-
-    Args:
-        settings: of the comparison.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Load the detector of the settings."""
     if settings.model is None:
         raise UsageError("--model: is needed, because the detector must see the changed pictures too")
     from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
@@ -57,10 +47,6 @@ def required_detector(settings: CompareSettings) -> Detector:
 
 def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
     """Make a folder for what is written, unless it holds something else.
-
-    Args:
-        folder: the folder.
-        ours: names of what it may hold.
 
     Raises:
         SimjudgeError: it is a file, holds something else, or cannot be made.
@@ -82,13 +68,6 @@ def read_pictures(
     a: Source, b: Source, detector: Detector, settings: CompareSettings, log: Log, progress: ProgressBar
 ) -> tuple[InputSet, InputSet]:
     """Both sets without predictions; frames of pairs in one order.
-
-    Args:
-        a, b: the sets.
-        detector: that will run on them.
-        settings: of the comparison.
-        log: told what a person should know.
-        progress: shows how far reading is.
 
     Raises:
         SimjudgeError: a set cannot be read or has no images, has no class in common with the detector or with the
@@ -114,13 +93,7 @@ def read_pictures(
 
 
 def with_patch(settings: Chosen, sides: tuple[InputSet, InputSet], log: Log) -> Chosen:
-    """Settings with the patch that `compare` would take: one for both sets as they are, and for whatever is changed.
-
-    Args:
-        settings: of the comparison.
-        sides: both sets.
-        log: told which patch was chosen.
-    """
+    """Settings with the patch that `compare` would take: one for both sets as they are, and for what is changed."""
     sets = chosen_classes(sides[0].frames, sides[1].frames, settings.classes)
     settings = choose_patch(settings, sets)
     log_patch(settings, log)

@@ -38,11 +38,7 @@ class LabelMargins(ShortRepr):
         return bool(np.abs(self.growth).max() >= LEAST_MARGIN)
 
     def apply(self, frames: FrameSet) -> FrameSet:
-        """The set with its boxes grown, inside its pictures; objects of masks are left alone.
-
-        Args:
-            frames: B.
-        """
+        """The set with its boxes grown, inside its pictures; objects of masks are left alone."""
         objects = frames.objects
         if objects.masks is not None or not self.matters:
             return frames
@@ -58,9 +54,6 @@ def estimate_margins(a: JudgedSet, b: JudgedSet) -> LabelMargins:
     """Estimate margins, by the median place of detections in their boxes.
 
     Cameras differ in how they move detections, too. So the sets are those with all camera effects undone.
-
-    Args:
-        a, b: the sets.
 
     Returns:
         The growth of B's boxes; none where either set holds too few detected objects.

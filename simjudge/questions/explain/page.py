@@ -96,16 +96,7 @@ def explain(  # noqa: PLR0913 - the options of the command
 
 
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
-    """Write the page.
-
-    Args:
-        found: the explanation.
-        sets: A and B, with images.
-        folder: where; it exists.
-
-    Raises:
-        SimjudgeError: the page cannot be written.
-    """
+    """Write the page."""
     page = load_template("explain.html").render(
         found=found,
         title=f"Why does {found.names[1]} predict {found.names[0]} so badly?" if found.is_gap

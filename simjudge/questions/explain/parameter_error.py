@@ -35,14 +35,7 @@ class PartErrors:
 def part_errors(
     judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]
 ) -> PartErrors:
-    """Share the gap anew under other estimates, and draw from how the parts differ.
-
-    Args:
-        judge: under the estimate itself.
-        error: what the estimate might have been.
-        found: all causes.
-        players: those among which the gap was shared.
-    """
+    """Share the gap anew under other estimates, and draw from how the parts differ."""
     truth = _numbers(judge, found, players)
     moved = [_numbers(judge.with_difference(each), found, players) - truth for each in (*error.refits, error.corrected)]
     spread, known = np.array(moved[:-1]), moved[-1]

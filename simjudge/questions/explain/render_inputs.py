@@ -79,13 +79,6 @@ def rendered_sets(
 ) -> tuple[RenderedSets | None, dict[str, str]]:
     """Find out by what B must be rendered again.
 
-    Args:
-        sides: A and B.
-        given: scene and cameras.
-        settings: of the explanation.
-        log: told what a person should know.
-        progress: shows how far rendering is.
-
     Returns:
         What renders B again, None where nothing is; and by cause that could not be tried, why.
 

@@ -73,7 +73,6 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
     """What is known of the camera that made A's pictures.
 
     Args:
-        side: A.
         given: a camera's file or name, or a calibration; None: the camera_info of A's recording, if there is one.
 
     Raises:
@@ -101,14 +100,7 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
 def known_changes(
     known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True
 ) -> FoundChanges:
-    """What is changed of B's camera because A's is known to differ.
-
-    Args:
-        known: of A's camera.
-        camera: B's camera.
-        wanted: names of the causes to look for.
-        moving: whether B's camera moves while a frame is exposed.
-    """
+    """What is changed of B's camera because A's is known to differ."""
     changes, not_tried = CameraChanges(), {}
     if "lens" in wanted:
         if known.lens is None:
@@ -137,14 +129,7 @@ def lighting_changes(
     """Find out how bright the scene's lights must be so that B's pictures are as bright as A's, place by place.
 
     Args:
-        found: what is changed of B's camera.
-        sets: renders B again.
-        a: A, pairs in B's order.
-        sample: pictures that are looked at, at most.
         paired: whether A and B show the same; else nothing can be told.
-
-    Raises:
-        SimjudgeError: a frame cannot be rendered.
     """
     kinds = light_groups(read_scene(sets.scene, sets.record.scene_seeds[0]))
     reason = NO_PAIRS if not paired else ONE_LIGHT if len(kinds) < 2 else AUTO if sets.camera.auto_exposure else None
@@ -165,11 +150,7 @@ def lighting_changes(
 
 
 def without_scene(wanted: Collection[str]) -> FoundChanges:
-    """Nothing is rendered: all these causes are not tried.
-
-    Args:
-        wanted: names of the causes to look for.
-    """
+    """Nothing is rendered: all these causes are not tried."""
     return FoundChanges(not_tried={name: NO_SCENE for name in RENDERED_CAUSES if name in wanted})
 
 

@@ -61,7 +61,6 @@ class RenderedSets(ShortRepr):
         """What is rendered where B is seen through a camera.
 
         Args:
-            camera: the camera.
             light: factors of the scene's light; None for none.
         """
         record = self.record
@@ -74,9 +73,6 @@ class RenderedSets(ShortRepr):
 
         Args:
             causes: their names; those that are not undone by rendering do not count.
-
-        Raises:
-            SimjudgeError: a frame cannot be rendered.
         """
         wanted = tuple(name for name in self.changes.causes() if name in causes)
         if not wanted:
@@ -86,11 +82,7 @@ class RenderedSets(ShortRepr):
         return self._kept[wanted]
 
     def digest(self, causes: Collection[str]) -> str | None:
-        """A fingerprint of how B is rendered with some causes undone; None where it is not rendered again.
-
-        Args:
-            causes: their names.
-        """
+        """A fingerprint of how B is rendered with some causes undone; None where it is not rendered again."""
         wanted = [name for name in self.changes.causes() if name in causes]
         if not wanted:
             return None
@@ -119,8 +111,6 @@ class RenderedSets(ShortRepr):
         """Render some frames without keeping them.
 
         Args:
-            rows: numbers of the frames.
-            camera: through which.
             light: factors of the scene's light; None for none.
         """
         plan = self.plan(camera, light)
@@ -129,11 +119,6 @@ class RenderedSets(ShortRepr):
 
     def light(self, rows: Sequence[int], camera: Camera, light: LightFactors) -> list[FloatArray]:
         """The light on the sensor in some frames, before any electronics.
-
-        Args:
-            rows: numbers of the frames.
-            camera: through which they are seen.
-            light: factors of the scene's light.
 
         Returns:
             For each frame linear RGB, (H, W, 3), times the camera's gain.
@@ -148,11 +133,7 @@ class RenderedSets(ShortRepr):
         return found
 
     def check(self) -> None:
-        """Make sure that scene and camera are B's: some frames are rendered again and must be as B has them.
-
-        Raises:
-            SimjudgeError: a picture is another one.
-        """
+        """Make sure that scene and camera are B's: some frames are rendered again and must be as B has them."""
         if self.frames.images is None or self.plan(self.camera).exposed_in_turn:
             return
         rows = np.unique(np.linspace(0, len(self.frames) - 1, _CHECKED).round().astype(int)).tolist()

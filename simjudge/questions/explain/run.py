@@ -82,20 +82,12 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
 
     Args:
         a: the set to be predicted, usually real, with images and labels.
-        b: the set that predicts it, usually simulated.
         out: folder for explain.json and explain.csv; None writes nothing. Detections are kept there, so that an
             explanation that was stopped goes on.
-        settings: all settings at once; keywords change single ones.
         camera: that B was rendered through: a file or a name. With `scene`, causes that no filter undoes are tried:
             B is rendered again.
-        scene: that B was rendered from.
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
-        log: told what a person should know.
-        progress: opens a progress bar.
-
-    Returns:
-        The share of each cause, with intervals.
 
     Raises:
         UsageError: no detector is given, or a setting makes no sense here.

@@ -28,10 +28,6 @@ _MARGIN = 2
 def why_not_scene(a: FrameSet, b: FrameSet, *, paired: bool) -> str | None:
     """Why A's pixels cannot be put into B's pictures.
 
-    Args:
-        a, b: the sets; B rendered again where causes ask for it.
-        paired: whether frames of one number show the same scene.
-
     Returns:
         The reason; None where they can.
     """
@@ -46,10 +42,6 @@ def paste_step(a: FrameSet, labels: tuple[Objects, Objects], causes: Collection[
     Args:
         a: A, behind the filters that undo A's side of the other causes.
         labels: the objects of A and of B. What either calls an object is one.
-        causes: those that are undone; `OBJECTS` and `BACKGROUND` count.
-
-    Returns:
-        A step for images of B with full scale 1.
     """
     if a.images is None:
         raise ValueError("A has no images")

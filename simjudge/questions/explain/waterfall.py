@@ -18,9 +18,6 @@ _COLOURS = {EXPLAINS: "a", WIDENS: "b"}
 def waterfall_figure(found: Explanation) -> ReportFigure:
     """Draw how the gap falls while one cause after another is undone, with 95 % intervals.
 
-    Args:
-        found: the explanation.
-
     Returns:
         The figure: the whole on top, then a bar a cause that shares in it, and what is left.
     """

@@ -34,11 +34,7 @@ _UNITS = {"sigma": " px", "length": " px", "angle": "°", "radius": " px",
 
 
 def explanation_table(found: Explanation) -> SummaryTable:
-    """One line a cause, the largest part first; the last line is what is left.
-
-    Args:
-        found: the explanation.
-    """
+    """One line a cause, the largest part first; the last line is what is left."""
     columns = ("cause", "undone by", "share of the gap", "95 %", "gap", "alone", "after the others", "verdict")
     rows = [
         (cause.words, filter_words(cause), _percent(cause.share), _percents(cause.share), _number(cause.w1),
@@ -51,11 +47,7 @@ def explanation_table(found: Explanation) -> SummaryTable:
 
 
 def rest_words(found: Explanation) -> str:
-    """What the part that is left is called.
-
-    Args:
-        found: the explanation.
-    """
+    """What the part that is left is called."""
     return "left over" if _scene_tried(found) else UNLISTED_WORDS
 
 
@@ -66,9 +58,6 @@ def _scene_tried(found: Explanation) -> bool:
 
 def filter_words(cause: CauseShare) -> str:
     """How a cause was undone, in short.
-
-    Args:
-        cause: the cause.
 
     Returns:
         Filters with their parameters, and the set that they change where it is A.
@@ -91,11 +80,7 @@ def _value(value: Any) -> str:
 
 
 def headline(found: Explanation) -> str:
-    """The answer in one sentence.
-
-    Args:
-        found: the explanation.
-    """
+    """The answer in one sentence."""
     if not found.is_gap:
         return _no_gap(found)
     told = [cause for cause in found.causes if cause.verdict == EXPLAINS]
@@ -153,11 +138,7 @@ def _nothing_else(found: Explanation) -> str:
 
 
 def detail_sentences(found: Explanation) -> list[str]:
-    """What stands below the answer: order, rest, causes that widen the gap, and what was not tried.
-
-    Args:
-        found: the explanation.
-    """
+    """What stands below the answer: order, rest, causes that widen the gap, and what was not tried."""
     lines = []
     if found.is_gap:
         if found.rest_share is not None and found.rest_share.sign > 0:
@@ -239,11 +220,7 @@ def _sharing_words(found: Explanation) -> str:
 
 
 def lead(found: Explanation) -> str:
-    """The gap itself, with its certainty.
-
-    Args:
-        found: the explanation.
-    """
+    """The gap itself, with its certainty."""
     sure = found.certainty
     limit = "above" if found.is_gap else "not above"
     return (

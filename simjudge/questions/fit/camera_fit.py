@@ -178,8 +178,6 @@ def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
 
     Args:
         camera: a file, or the name of one that comes with simjudge.
-        steps: the further filters, on display values.
-        out: the file.
 
     Raises:
         SimjudgeError: the camera cannot be read, or the file cannot be written.

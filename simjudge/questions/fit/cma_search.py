@@ -26,15 +26,9 @@ def search_minimum(
         objective: of P coordinates, in units in which a step of 1 is about equally large for all.
         start: (P,).
         evaluations: values of the objective at most; below a population the start is kept.
-        seed: of the search.
-        words: what the progress bar says.
-        progress: opens a progress bar.
 
     Returns:
         Coordinates (P,) and the values in the order in which they were tried.
-
-    Raises:
-        SimjudgeError: cma is not installed.
     """
     best, value = start, objective(start)
     course = [value]

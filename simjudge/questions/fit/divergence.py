@@ -72,13 +72,7 @@ def fit_divergence(
     """Find the divergence at which points on things fall off with distance as A's do.
 
     Args:
-        a: of A.
-        renderings: of B, one a divergence; of the same clouds.
         divergences: of these, horizontal, mrad, ascending.
-        clouds: how many A has.
-
-    Returns:
-        The divergence, with what it was found from.
 
     Raises:
         SimjudgeError: too few things at too few distances.

@@ -14,11 +14,7 @@ _WIDTH, _ROW = 640.0, 40.0
 
 
 def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
-    """Draw W1 of the frames or clouds that were not fitted, with B's own sensor, with the starting values, and fitted.
-
-    Args:
-        found: the fit.
-    """
+    """Draw W1 of the frames or clouds that were not fitted, with B's own sensor, the starting values, and fitted."""
     rows = [(f"B's own {found.sensor}", found.before), ("starting values", found.start), ("fitted", found.after)]
     height = _ROW * len(rows) + 50.0
     with report_style():
@@ -45,11 +41,7 @@ def held_out_figure(found: CameraFit | LidarFit) -> ReportFigure:
 
 
 def course_figure(found: CameraFit | LidarFit) -> ReportFigure:
-    """Draw the mean W1 of every camera or lidar that was tried, and the best so far.
-
-    Args:
-        found: the fit.
-    """
+    """Draw the mean W1 of every camera or lidar that was tried, and the best so far."""
     course = np.array(found.course)
     number = np.arange(1, len(course) + 1)
     with report_style():

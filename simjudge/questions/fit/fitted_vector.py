@@ -41,11 +41,7 @@ class FittedParameter:
     put: Callable[[CameraDifference, float], CameraDifference]
 
     def encode(self, value: float) -> float:
-        """A value as a coordinate.
-
-        Args:
-            value: in the parameter's unit.
-        """
+        """A value as a coordinate."""
         held = min(max(value, self.low), self.high)
         return (math.log(held) if self.logarithmic else held) / self.step
 
@@ -55,11 +51,7 @@ class FittedParameter:
         return [end for end in (self.low, self.high) if end != self.neutral]
 
     def decode(self, coordinate: float) -> float:
-        """A coordinate as a value, inside the range.
-
-        Args:
-            coordinate: of the search.
-        """
+        """A coordinate as a value, inside the range."""
         value = coordinate * self.step
         return float(min(max(math.exp(min(value, 50.0)) if self.logarithmic else value, self.low), self.high))
 
@@ -110,20 +102,12 @@ PARAMETERS = (
 
 
 def chosen_parameters(parts: Sequence[str]) -> list[FittedParameter]:
-    """The numbers of some parts of a camera.
-
-    Args:
-        parts: names of `FITTED`.
-    """
+    """The numbers of some parts of a camera."""
     return [each for each in PARAMETERS if each.part in parts]
 
 
 def encode(difference: CameraDifference, parameters: Sequence[FittedParameter]) -> FloatArray:
     """A difference as coordinates of the search.
-
-    Args:
-        difference: between two cameras.
-        parameters: P numbers.
 
     Returns:
         float64 (P,).
@@ -138,8 +122,6 @@ def decode(
 
     Args:
         coordinates: (P,).
-        parameters: P numbers.
-        held: what is not searched.
     """
     found = CameraDifference() if held is None else held
     for coordinate, each in zip(coordinates, parameters, strict=True):

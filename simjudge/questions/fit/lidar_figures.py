@@ -18,11 +18,7 @@ _COLOURS = (LIGHT["a"], LIGHT["floor"], LIGHT["b"])
 
 
 def range_noise_figure(found: LidarFit) -> ReportFigure:
-    """Draw how far the ranges of points lie off their neighbours in a ring, as histograms of held-out clouds.
-
-    Args:
-        found: the fit.
-    """
+    """Draw how far the ranges of points lie off their neighbours in a ring, as histograms of held-out clouds."""
     given = found.distributions
     with report_style():
         figure = ReportFigure(_WIDTH, _HEIGHT, "Histograms of the range noise of A, of B, and of B as fitted.")
@@ -42,11 +38,7 @@ def range_noise_figure(found: LidarFit) -> ReportFigure:
 
 
 def drop_out_figure(found: LidarFit) -> ReportFigure:
-    """Draw the drop-out of each ring of held-out clouds.
-
-    Args:
-        found: the fit.
-    """
+    """Draw the drop-out of each ring of held-out clouds."""
     given = found.distributions
     with report_style():
         figure = ReportFigure(_WIDTH, _HEIGHT, "Drop-out of each ring of A, of B, and of B as fitted.")
@@ -64,11 +56,7 @@ def drop_out_figure(found: LidarFit) -> ReportFigure:
 
 
 def divergence_figure(found: FittedDivergence) -> ReportFigure:
-    """Draw the points on labelled things by distance, as a share of A's, for each rendering.
-
-    Args:
-        found: the divergence.
-    """
+    """Draw the points on labelled things by distance, as a share of A's, for each rendering."""
     given = found.fit
     middle = (given.edges[1:] + given.edges[:-1]) / 2
     share = given.points[1:] / given.points[0]

@@ -49,12 +49,7 @@ class LidarObjective:
             self._known = dict(content["tried"])
 
     def with_b(self, b: CloudSet, name: str) -> LidarObjective:
-        """The same with other clouds of B; A's detections, and what was tried, are shared.
-
-        Args:
-            b: in place of B.
-            name: of them, among what was tried.
-        """
+        """The same with other clouds of B; A's detections, and what was tried, are shared."""
         other = copy(self)
         other.b, other.name = b, name
         return other
@@ -64,7 +59,6 @@ class LidarObjective:
 
         Args:
             numbers: (2,), metres and a probability.
-            draw: of the noise.
         """
         key = f"{self.name} {numbers[0]:.6g} {numbers[1]:.6g} {draw}"
         if key not in self._known:
@@ -95,7 +89,6 @@ class LidarObjective:
 
         Args:
             numbers: (2,), metres and a probability.
-            draw: of the noise.
         """
         return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
 
@@ -108,11 +101,7 @@ class LidarObjective:
 
 
 def is_better(one: tuple[LidarObjective, FloatArray], other: tuple[LidarObjective, FloatArray]) -> bool:
-    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %.
-
-    Args:
-        one, other: clouds of B, and noise and drop-out on them.
-    """
+    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
     if one[0] is other[0] and np.array_equal(one[1], other[1]):
         return False
     gain = np.array([other[0].value(other[1], draw) - one[0].value(one[1], draw) for draw in range(1, REDRAWN + 1)])

@@ -43,9 +43,6 @@ class LidarFile:
 def read_lidar_file(sensors: str | Path) -> LidarFile:
     """Read a sensor file with one lidar.
 
-    Args:
-        sensors: a file, or a name that comes with simjudge.
-
     Raises:
         SimjudgeError: it cannot be read, or has not exactly one lidar.
     """
@@ -62,11 +59,6 @@ def read_renderings(
     own: LidarFile | None, b: Source, rendered: Mapping[str | Path, Source]
 ) -> list[tuple[LidarFile, Source]]:
     """Sensor files and what was rendered with them, B's own among them, by divergence.
-
-    Args:
-        own: of B.
-        b: its clouds.
-        rendered: clouds by sensor file.
 
     Raises:
         UsageError: B's own file is not given, there are too few, or two have the same divergence.
@@ -95,14 +87,8 @@ def write_fitted_sensors(
     """Write a sensors' file with what was fitted: noise on top of the lidar's own, and divergence in its place.
 
     Args:
-        given: the file whose clouds were fitted.
-        out: file to write.
         range_noise: metres.
-        drop_out: probability.
         divergence: horizontal and vertical, mrad; None leaves the lidar's own.
-
-    Raises:
-        SimjudgeError: it cannot be written.
     """
     content: dict[str, Any] = dict(read_yaml(given.path).content)
     lidar = dict(content[given.name])
@@ -127,11 +113,6 @@ def write_fitted_sensors(
 
 
 def fitted_divergence(across: float, files: Sequence[LidarFile]) -> tuple[float, float]:
-    """Horizontal and vertical, mrad: between those of the renderings.
-
-    Args:
-        across: the horizontal one, mrad.
-        files: of the renderings, by divergence.
-    """
+    """Horizontal and vertical, mrad: between those of the renderings."""
     rendered = np.array([each.divergence for each in files])
     return across, float(np.interp(across, rendered[:, 0], rendered[:, 1]))

@@ -20,12 +20,7 @@ _SEED = 15
 
 
 def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
-    """Some clouds of a set, with their labels and without predictions.
-
-    Args:
-        clouds: the set.
-        rows: numbers of the clouds.
-    """
+    """Some clouds of a set, with their labels and without predictions."""
     boxes = clouds.boxes
     if boxes is not None:
         place = np.full(len(clouds), -1)
@@ -47,7 +42,6 @@ def read_side(source: Source, topic: str | None) -> CloudSet:
     """Clouds of one side of a fit.
 
     Args:
-        source: a set, or where it is.
         topic: of its clouds; None where it has one only.
 
     Raises:
@@ -62,15 +56,7 @@ def read_side(source: Source, topic: str | None) -> CloudSet:
 
 
 def split_clouds(clouds: CloudSet, settings: FitSettings) -> tuple[CloudSet, CloudSet]:
-    """The clouds of the fit and those that it never sees; neighbours stay together.
-
-    Args:
-        clouds: all of a side.
-        settings: share of the clouds that are held out, and seed.
-
-    Raises:
-        SimjudgeError: too few.
-    """
+    """The clouds of the fit and those that it never sees; neighbours stay together."""
     count = len(clouds)
     if count < _LEAST_CLOUDS:
         raise SimjudgeError(f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold"

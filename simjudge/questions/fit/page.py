@@ -128,33 +128,14 @@ def _name(source: Source) -> str:
 
 
 def write_fit_page(found: CameraFit, sets: tuple[FrameSet, FrameSet], folder: Path, *, paired: bool = False) -> None:
-    """Write the page of a camera's fit.
-
-    Args:
-        found: the fit.
-        sets: A and B, with images.
-        folder: where; it exists.
-        paired: whether frames of the two sets show the same.
-
-    Raises:
-        SimjudgeError: the page cannot be written.
-    """
+    """Write the page of a camera's fit."""
     content = _content(found, (sets[0].name, sets[1].name), FigureEmbedder())
     content |= {"sentences": found.sentences(), "counts": found.frames, "trios": _trios(found, sets), "paired": paired}
     _write(content, folder)
 
 
 def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) -> None:
-    """Write the page of a lidar's fit.
-
-    Args:
-        found: the fit.
-        names: of A and B.
-        folder: where; it exists.
-
-    Raises:
-        SimjudgeError: the page cannot be written.
-    """
+    """Write the page of a lidar's fit."""
     embedder = FigureEmbedder()
     content = _content(found, names, embedder)
     content |= {
@@ -212,11 +193,7 @@ def _write(content: dict[str, Any], folder: Path) -> None:
 
 
 def fit_word(found: CameraFit | LidarFit) -> str:
-    """The outcome in two or three words.
-
-    Args:
-        found: the fit.
-    """
+    """The outcome in two or three words."""
     if found.after.mean_w1 > found.before.mean_w1:
         return "No better"
     p = found.after.certainty.p_adjusted

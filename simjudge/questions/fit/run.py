@@ -73,16 +73,9 @@ def fit_camera(
 
     Args:
         a: the set to be predicted, usually real, with images and labels.
-        b: the set that predicts it, usually simulated.
         out: folder for fit.json and the camera's file; None writes nothing. A fit that was stopped goes on there.
-        settings: all settings at once; keywords change single ones.
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
         detector: a loaded detector; None: that of the settings.
-        log: receives what a person should know.
-        progress: opens a progress bar.
-
-    Returns:
-        The parameters with intervals, and W1 before and after.
 
     Raises:
         UsageError: no detector is given, or a setting makes no sense here.

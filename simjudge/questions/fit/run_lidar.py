@@ -88,17 +88,9 @@ def fit_lidar(
     Divergence needs rays: it is fitted where B was rendered with several.
 
     Args:
-        a: the set to be predicted, usually real: clouds with cuboids.
-        b: the set that predicts it, usually simulated.
         out: folder for fit.json and sensors.yaml; None writes nothing. A fit that was stopped goes on there.
-        settings: all settings at once; keywords change single ones.
         sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
         rendered: the scans of B rendered with other divergences: clouds by the sensor file that made them.
-        log: receives what a person should know.
-        progress: opens a progress bar.
-
-    Returns:
-        The parameters with intervals, and W1 before and after.
 
     Raises:
         UsageError: no detector is given, or a setting makes no sense here.

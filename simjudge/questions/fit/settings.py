@@ -18,14 +18,8 @@ FITTED = ("haze", "motion_blur", "chromatic_aberration", *ALWAYS_FITTED, "sharpe
 def parameter_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
     """Names of the parts to fit, each once, in the order of a camera.
 
-    Args:
-        given: names, or texts with commas between.
-
     Returns:
         The names; None where there are none.
-
-    Raises:
-        UsageError: there is no such part.
     """
     parts = [given] if isinstance(given, str) else list(given)
     names = {name.strip().replace("-", "_") for part in parts for name in part.split(",") if name.strip()}

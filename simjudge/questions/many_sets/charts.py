@@ -73,13 +73,7 @@ class BarValue:
 
 
 def draw_overlap_scatter(axes: Axes, points: Sequence[PairPoint], top: float) -> None:
-    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, with its noise as a dash.
-
-    Args:
-        axes: where to draw.
-        points: the comparisons; those without a W1 are left out.
-        top: where the axis of W1 ends.
-    """
+    """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, with its noise as a dash."""
     set_axes(axes, (-0.03, 1.03), (0, top), "overlap O_A", "mean W1", x_percent=True)
     half = 4.0 / axes_size(axes)[0]
     for kind, colour in KIND_COLOURS.items():
@@ -101,10 +95,7 @@ def draw_bars(
     """Draw bars in groups, with what is least and most, and the noise as a dash.
 
     Args:
-        axes: where to draw; its upper end is set before.
-        groups: names of the groups.
         series: name, name of a colour, and a bar for each group; None draws none.
-        label: what the bars show.
     """
     top = axes.get_ylim()[1]
     set_axes(axes, (-0.5, len(groups) - 0.5), (0, top), "", label)
@@ -133,11 +124,8 @@ def draw_matrix(
     """Draw a number for each pair of sets.
 
     Args:
-        axes: where to draw; one unit of data is one cell.
         values: float64 (N, M), a row for each A and a column for each B; NaN where there is none.
-        names: of the sets A, and of the sets B.
         tips: a tooltip for each cell that has a value, row by row.
-        top: where the scale of colours ends.
     """
     rows, columns = ([plain_text(name, 14) for name in each] for each in names)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), facecolor=LIGHT["plane"])

@@ -65,16 +65,10 @@ def compare_many_sets(
         predictions: by name of the set and name of the net, the set with its labels and the net's predictions. A set
             needs those of the nets that its comparisons are made for.
         out: folder to save the result in; None saves nothing.
-        domains: "real" or "sim" for each set.
         pairs: the comparisons to make, each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
         twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
             relabelled within pairs.
         settings: of all comparisons. Those that say where predictions come from are refused.
-        log: receives what a person should know.
-        progress: opens a progress bar.
-
-    Returns:
-        The numbers of every comparison.
 
     Raises:
         UsageError: a set, net or domain has no such name, or a setting makes no sense here.
@@ -118,12 +112,6 @@ def correct_for_study(comparisons: Sequence[ComparisonNumbers]) -> list[Comparis
 
     All comparisons over all classes are one family of Holm's correction. So are all classes of all comparisons, and a
     class has at least the p of its comparison: it is called a gap only where the sets as a whole differ.
-
-    Args:
-        comparisons: of the study.
-
-    Returns:
-        The same comparisons with both.
     """
     least = holm([each.overall.p_adjusted for each in comparisons])
     classes = [entry for each in comparisons for entry in each.by_class.values()]

@@ -43,14 +43,7 @@ class ExampleComparison:
         return {"folder": self.folder, "a": self.a, "b": self.b, "net": self.net}
 
     def save(self, out: Path) -> None:
-        """Compare once more, now with contexts, and write the result.
-
-        Args:
-            out: the folder.
-
-        Raises:
-            SimjudgeError: the folder cannot be written.
-        """
+        """Compare once more, now with contexts, and write the result."""
         study, losses = self.study, Losses()
         twins = frozenset((self.a, self.b)) in study.twins
         settings = replace(study.settings, paired=twins)
@@ -69,10 +62,6 @@ def example_comparisons(
     study: JudgedSets, comparisons: Sequence[tuple[WantedComparison, EntryNumbers]]
 ) -> list[ExampleComparison]:
     """Choose for each net the comparison with the largest gap.
-
-    Args:
-        study: the judged sets.
-        comparisons: with their numbers over all classes.
 
     Returns:
         One comparison a net, of the first MOST_EXAMPLES nets; none for a net whose sets have no contexts in common.

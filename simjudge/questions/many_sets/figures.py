@@ -38,14 +38,7 @@ _LEAST_TOP = 0.05
 
 
 def set_figures(result: ManySetsResult) -> Figures:
-    """List the figures of a comparison of many sets.
-
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        Figures by the names of their files.
-    """
+    """List the figures of a comparison of many sets."""
     out: dict[str, Callable[[], ReportFigure]] = {"bars": partial(class_bars, result)}
     if any(each.paired for each in result.comparisons):
         out["pointwise"] = partial(pointwise_bars, result)
@@ -65,9 +58,6 @@ def set_figures(result: ManySetsResult) -> Figures:
 def entry_labels(result: ManySetsResult) -> dict[str, str]:
     """List what every comparison has numbers of.
 
-    Args:
-        result: a saved or a fresh result.
-
     Returns:
         Labels by key: all classes together first, then class by class. A single class is not listed a second time as
         all classes together.
@@ -81,11 +71,7 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
     """Draw W1 against O_A, a point a comparison, coloured by the kind of the pair, a panel a net.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        The figure: Fig. 6 of arXiv 2208.01022, with the noise.
 
     Raises:
         NothingToDrawError: nothing was compared, or the result lacks this class.
@@ -106,14 +92,8 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
 def class_bars(result: ManySetsResult) -> ReportFigure:
     """Draw mean W1 by class and net, a panel a kind of pair.
 
-    Args:
-        result: a saved or a fresh result.
-
     Returns:
         The figure: a bar is the mean over all comparisons of its kind, its line the least and the most.
-
-    Raises:
-        NothingToDrawError: nothing was compared.
     """
     labels, kinds = entry_labels(result), [k for k in KIND_COLOURS if any(c.kind == k for c in result.comparisons)]
     bars = {
@@ -136,12 +116,6 @@ def class_bars(result: ManySetsResult) -> ReportFigure:
 
 def pointwise_bars(result: ManySetsResult) -> ReportFigure:
     """Draw the mean difference of performance of the same object beside mean W1, a panel a net.
-
-    Args:
-        result: a saved or a fresh result with paired sets.
-
-    Returns:
-        The figure: means over the paired comparisons.
 
     Raises:
         NothingToDrawError: no sets are paired, or no object is in both.
@@ -174,11 +148,7 @@ def w1_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
     """Draw mean W1 of every pair of sets, A by B, a panel a net.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: nothing was compared, or the result lacks this class.
@@ -191,11 +161,7 @@ def overlap_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
     """Draw O_A of every pair of sets, A by B. Overlap depends on labels alone: it is the same for every net.
 
     Args:
-        result: a saved or a fresh result.
         key: a class id as text, or "overall" for all classes together.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: the result lacks this class, or no set has contexts.

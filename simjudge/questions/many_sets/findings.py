@@ -54,13 +54,7 @@ def find_sets(
 
     Args:
         compared: folder of the comparison; of study "sweep" a folder of `simjudge.sweep`.
-        out: the folder to write: findings.json.
-        study: "two_nets", "splits", "all_vs_all", "pointwise" or "sweep".
         net_sim: name of the net that was trained on the simulation alone.
-        net_real: name of the net that was trained on reality alone.
-
-    Returns:
-        The findings.
 
     Raises:
         UsageError: there is no such study.
@@ -78,12 +72,7 @@ def find_sets(
 
 
 def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFinding]:
-    """The findings of a real and a simulated set, seen by both nets.
-
-    Args:
-        result: of one real and one simulated set.
-        nets: both nets.
-    """
+    """The findings of a real and a simulated set, seen by both nets."""
     real, sim = (_only(result, domain) for domain in ("real", "sim"))
     of_sim, of_real = (result.find(real, sim, net).overall for net in (nets.sim, nets.real))
     blind = "".join(_blind_note(result, net) for net in (nets.sim, nets.real))
@@ -114,12 +103,7 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
 
 
 def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFinding]:
-    """The findings of three parts of a real and of a simulated set, each against each.
-
-    Args:
-        result: of all ordered pairs.
-        nets: both nets.
-    """
+    """The findings of three parts of a real and of a simulated set, each against each."""
     w1 = _mean_by_kind(result, nets.sim, "mean_w1")
     source = "sim-sim lowest, real-real low, real-sim clearly above both"
     yield _w1_finding(result, nets.sim, "Net_sim, by kind of pair", source, _ordered(list(w1.values())))
@@ -133,12 +117,7 @@ def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Study
 
 
 def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFinding]:
-    """The findings of two real and two simulated places, each against each.
-
-    Args:
-        result: of all ordered pairs.
-        nets: both nets.
-    """
+    """The findings of two real and two simulated places, each against each."""
     w1 = _mean_by_kind(result, nets.sim, "mean_w1")
     source = "sim-sim of the two places small, real-real of the two places larger"
     agrees = _ordered([w1["sim-sim"], w1["real-real"]])
@@ -156,11 +135,7 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
 
 
 def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
-    """The findings of twins: objects compared one by one, beside contexts.
-
-    Args:
-        result: of pairs of twins.
-    """
+    """The findings of twins: objects compared one by one, beside contexts."""
     for each in result.comparisons:
         if not each.paired or result.domain(each.a) != "real":
             continue
@@ -179,14 +154,7 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
 
 
 def sweep_findings(result: Result) -> Iterator[StudyFinding]:
-    """The findings of a sweep along theta and patch size.
-
-    Args:
-        result: the sweep.
-
-    Raises:
-        SimjudgeError: the folder holds no sweep.
-    """
+    """The findings of a sweep along theta and patch size."""
     if not result.curves:
         raise SimjudgeError(f"{result.folder}: holds no sweep")
     points = [((curve.theta, float(curve.patch[0])), curve.entries[0]) for curve in result.curves]

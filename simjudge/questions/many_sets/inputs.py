@@ -66,9 +66,7 @@ def read_judged_sets(
     Args:
         predictions: by name of the set and name of the net, the set with its labels and the net's predictions.
         wanted: the comparisons; sets and nets that none of them needs are not read.
-        settings: of all comparisons.
         twins: pairs of sets whose frames of one name or stamp show the same.
-        log: receives what a person should know.
 
     Returns:
         The sets, and as many draws as the number of comparisons asks for.
@@ -151,12 +149,6 @@ def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> 
 
 def judged_sides(study: JudgedSets, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
     """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted.
-
-    Args:
-        study: the judged sets.
-        a, b: names of the sets.
-        net: name of the net.
-        losses: grows by the frames of twins without a partner.
 
     Raises:
         SimjudgeError: the sets have no class in common, or twins no frame.

@@ -23,13 +23,7 @@ def report_sets(folder: Path, out: Path, settings: ReportSettings, log: Log) -> 
     """Make the page of a comparison of many sets.
 
     Args:
-        folder: as `compare_many_sets` wrote it.
-        out: the page.
         settings: title, and where tables and figures go. The table is that by kind of pair.
-        log: receives a line for every file that was written.
-
-    Returns:
-        The report; its sentences say what each net's numbers show.
 
     Raises:
         UsageError: a setting is given that such a result has no use for.

@@ -27,11 +27,6 @@ class WantedComparison:
 def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[str, str], nets: list[str]) -> None:
     """Refuse sets and domains that do not go together.
 
-    Args:
-        predictions: by name of the set and name of the net.
-        domains: by name of the set.
-        nets: names of all nets.
-
     Raises:
         UsageError: too few sets, no net, or a set or domain that is unknown.
     """
@@ -51,8 +46,6 @@ def wanted_comparisons(
     """The comparisons to make, each once.
 
     Args:
-        predictions: by name of the set and name of the net.
-        nets: names of all nets.
         pairs: each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
 
     Raises:
@@ -77,11 +70,6 @@ def wanted_comparisons(
 def two_sets(pair: Sequence[str], known: frozenset[str], label: str) -> tuple[str, str]:
     """Two different sets.
 
-    Args:
-        pair: as a person wrote it.
-        known: names of all sets.
-        label: of the option, for the error.
-
     Raises:
         UsageError: they are not two, not different, or unknown.
     """
@@ -94,12 +82,7 @@ def two_sets(pair: Sequence[str], known: frozenset[str], label: str) -> tuple[st
 
 
 def domain_kind(each: WantedComparison, domains: Mapping[str, str]) -> str:
-    """The domains of a pair, whatever its direction: "real-sim".
-
-    Args:
-        each: the comparison.
-        domains: "real" or "sim" for each set.
-    """
+    """The domains of a pair, whatever its direction: "real-sim"."""
     return "-".join(sorted((domains[each.a], domains[each.b])))
 
 

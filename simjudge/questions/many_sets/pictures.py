@@ -31,9 +31,6 @@ Pictures = Mapping[str, list[RgbImage]]
 def read_pictures(result: ManySetsResult) -> Pictures:
     """Read a few pictures of every set, from where it was compared.
 
-    Args:
-        result: a saved or a fresh result.
-
     Returns:
         Pictures by name of the set. A set that is no longer there, or that has no pictures, is left out.
     """
@@ -47,12 +44,6 @@ def read_pictures(result: ManySetsResult) -> Pictures:
 
 def set_pictures(result: ManySetsResult) -> ReportFigure:
     """Draw pictures of all sets, a row a set.
-
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        The figure.
 
     Raises:
         NothingToDrawError: no set is there any more, or none has pictures.

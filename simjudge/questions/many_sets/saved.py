@@ -134,24 +134,11 @@ class ManySetsResult:
         return tuple(dict.fromkeys(each.net for each in self.comparisons))
 
     def domain(self, name: str) -> str:
-        """Whether a set is "real" or "sim".
-
-        Args:
-            name: of the set.
-        """
+        """Whether a set is "real" or "sim"."""
         return str(self.header["sets"][name]["domain"])
 
     def find(self, a: str, b: str, net: str) -> SetsComparison:
-        """One comparison.
-
-        Args:
-            a: name of the predicted set.
-            b: name of the predicting set.
-            net: name of the net.
-
-        Raises:
-            SimjudgeError: it was not made.
-        """
+        """One comparison."""
         for each in self.comparisons:
             if (each.a, each.b, each.net) == (a, b, net):
                 return each
@@ -167,30 +154,17 @@ class ManySetsResult:
 
 
 def table_numbers(entry: ResultEntry) -> dict[str, Any]:
-    """The numbers of an entry as columns of a table.
-
-    Args:
-        entry: a class, or all classes together.
-    """
+    """The numbers of an entry as columns of a table."""
     return {key: value for key, value in entry.numbers.to_json().items() if not isinstance(value, Mapping)}
 
 
 def study_verdict(entry: ResultEntry) -> Verdict:
-    """The verdict that is corrected for the study.
-
-    Args:
-        entry: a class, or all classes together.
-    """
+    """The verdict that is corrected for the study."""
     return entry.numbers.verdict_study or entry.verdict
 
 
 def many_sets_from_content(content: Mapping[str, Any], losses: Losses | Sequence[str] = ()) -> ManySetsResult:
-    """The result that the content of a sets.json says.
-
-    Args:
-        content: as docs/results.md has it.
-        losses: what was left out.
-    """
+    """The result that the content of a sets.json says."""
     comparisons = []
     for each in content["comparisons"]:
         overall, *classes = result_entries(each, content)
@@ -206,8 +180,6 @@ def save_many_sets(
     """Write sets.json, sets.csv and the examples; the folder appears whole or not at all.
 
     Args:
-        content: as docs/results.md has it.
-        out: the folder; an earlier result there is replaced.
         examples: by name of the folder within `examples`, what writes that result.
 
     Raises:
@@ -224,9 +196,6 @@ def save_many_sets(
 
 def load_many_sets(folder: str | Path) -> ManySetsResult:
     """Read the result of a comparison of many sets.
-
-    Args:
-        folder: that it was saved in.
 
     Raises:
         SimjudgeError: the folder holds no such result, or the file is damaged.

@@ -61,9 +61,6 @@ class KindRow:
 def kind_rows(result: ManySetsResult) -> list[KindRow]:
     """Gather least, mean and most by net, class and kind of pair.
 
-    Args:
-        result: a saved or a fresh result.
-
     Returns:
         A row for each net, class and kind that was compared; all classes together first.
     """
@@ -83,14 +80,7 @@ def kind_rows(result: ManySetsResult) -> list[KindRow]:
 
 
 def kind_sentences(result: ManySetsResult) -> list[str]:
-    """Say for each net what its table by kind shows over all classes.
-
-    Args:
-        result: a saved or a fresh result.
-
-    Returns:
-        A sentence a net.
-    """
+    """Say for each net what its table by kind shows over all classes."""
     first = next(iter(entry_labels(result).values()))
     rows_of_all, out = kind_rows(result), []
     for net in result.nets:
@@ -107,11 +97,7 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
     """Write the table by kind.
 
     Args:
-        result: a saved or a fresh result.
         path: the CSV file; it is replaced at once or not at all.
-
-    Raises:
-        SimjudgeError: the file cannot be written.
     """
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)

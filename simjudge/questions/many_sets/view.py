@@ -128,16 +128,7 @@ class SetsView:
 
 
 def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) -> SetsView:
-    """Gather what a page shows.
-
-    Args:
-        result: a saved or a fresh result.
-        name: what it is called.
-        embedder: puts figures into the page.
-
-    Returns:
-        The view.
-    """
+    """Gather what a page shows."""
     labels = entry_labels(result)
     classes = [
         ClassFiguresView(

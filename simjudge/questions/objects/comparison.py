@@ -79,10 +79,6 @@ class ObjectComparison(ShortRepr):
     def save(self, out: Path, pictures: Sequence[ResultPicture] = ()) -> None:
         """Write the result folder; it appears whole or not at all.
 
-        Args:
-            out: an earlier result there is replaced.
-            pictures: that belong to it.
-
         Raises:
             SimjudgeError: the folder holds something else, or cannot be written.
         """
@@ -101,15 +97,7 @@ def compare_by_objects(
     """Read both sides, measure the same objects in them, and compare the series.
 
     Args:
-        real: a recording or set of the real sensor.
-        virtual: one of the virtual sensor.
         real_again: another one of the real sensor, for the floor; None: halves of the first one.
-        settings: how it is compared.
-        log: told what a person should know.
-        progress: shows how far measuring is.
-
-    Returns:
-        The comparison, which can be saved.
 
     Raises:
         SimjudgeError: one cannot be read, or they have no sensor, no time or nothing to measure in common.

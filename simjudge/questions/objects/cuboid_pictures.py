@@ -40,9 +40,7 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
     """Draw the pair of scans with the most true cuboids, in the frame of the real lidar.
 
     Args:
-        real: the real lidar.
         virtual: the virtual one; its scan is moved by the poses of both where they are known.
-        detector: finds the cuboids of sides that hold none.
 
     Returns:
         The picture; None where there is no cuboid to show, or the scan cannot be read.

@@ -24,15 +24,7 @@ TitledFigures = list[tuple[str, Callable[[], ReportFigure]]]
 
 
 def series_figures(result: ObjectResult, sensor: str) -> TitledFigures:
-    """List the series of the rows at the top of a sensor's table, as far as they have several values.
-
-    Args:
-        result: the result.
-        sensor: "camera" or "lidar".
-
-    Returns:
-        A figure for each row.
-    """
+    """List the series of the rows at the top of a sensor's table, as far as they have several values."""
     own = [
         (row, pair)
         for row, pair in zip(result.rows, result.series, strict=True)
@@ -47,40 +39,19 @@ def series_figures(result: ObjectResult, sensor: str) -> TitledFigures:
 
 
 def range_figures(result: ObjectResult) -> TitledFigures:
-    """List the metrics over range.
-
-    Args:
-        result: the result.
-
-    Returns:
-        A figure for each metric.
-    """
+    """List the metrics over range."""
     return [(table["metric"], partial(range_figure, table)) for table in result.content["ranges"]]
 
 
 def colour_figures(result: ObjectResult) -> TitledFigures:
-    """List the histograms of colours.
-
-    Args:
-        result: the result.
-
-    Returns:
-        A figure for each subject.
-    """
+    """List the histograms of colours."""
     rows = result.content["colours"]
     subjects = dict.fromkeys(row["subject"] for row in rows)
     return [(s, partial(colour_figure, [row for row in rows if row["subject"] == s])) for s in subjects]
 
 
 def object_figures(result: ObjectResult) -> Figures:
-    """List the figures of a result by objects.
-
-    Args:
-        result: the result.
-
-    Returns:
-        Figures by the names of their files.
-    """
+    """List the figures of a result by objects."""
     sensors = dict.fromkeys(row["sensor"] for row in result.rows)
     groups = {sensor: series_figures(result, sensor) for sensor in sensors}
     groups |= {"range": range_figures(result), "colours": colour_figures(result)}
@@ -108,13 +79,7 @@ def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title:
     """Draw one metric of one subject: both series, and virtual less real with its interval and the floor.
 
     Args:
-        row: of objects.json.
-        pair: the series.
         start: the stamp that times are counted from, seconds.
-        title: what the row is about.
-
-    Returns:
-        The figure.
     """
     kept = _thinned(len(pair.time))
     time, real, virtual = (values[kept] for values in (pair.time - start, pair.real, pair.virtual))
@@ -139,14 +104,7 @@ def series_figure(row: Mapping[str, Any], pair: SeriesPair, start: float, title:
 
 
 def range_figure(table: Mapping[str, Any]) -> ReportFigure:
-    """Draw one metric of objects over range: means of both lidars with their standard deviation.
-
-    Args:
-        table: of objects.json.
-
-    Returns:
-        The figure.
-    """
+    """Draw one metric of objects over range: means of both lidars with their standard deviation."""
     edges = np.array(table["edges"])
     middle = (edges[:-1] + edges[1:]) / 2
     unit = f" [{table['unit']}]" if table["unit"] else ""
@@ -208,14 +166,7 @@ _COLOUR_MARGINS = (46.0, 10.0, 34.0, 42.0)
 
 
 def colour_figure(rows: Sequence[Mapping[str, Any]]) -> ReportFigure:
-    """Draw the histograms of one subject, a panel for each channel.
-
-    Args:
-        rows: of objects.json, `colours`, all of one subject.
-
-    Returns:
-        The figure.
-    """
+    """Draw the histograms of one subject, a panel for each channel."""
     subject = colour_subject(rows[0])
     with report_style():
         figure = ReportFigure(_PANEL * len(rows), _HEIGHT, f"Hue, saturation and value of {subject}, real and virtual.")
@@ -234,9 +185,5 @@ def colour_figure(rows: Sequence[Mapping[str, Any]]) -> ReportFigure:
 
 
 def colour_subject(row: Mapping[str, Any]) -> str:
-    """What histograms are of, for a person.
-
-    Args:
-        row: of objects.json, `colours`.
-    """
+    """What histograms are of, for a person."""
     return str(row["subject"]) or "whole pictures"

@@ -53,18 +53,11 @@ class ObjectSide(ShortRepr):
     trajectory: Trajectory | None = None
 
     def has(self, sensor: str) -> bool:
-        """Whether it has pictures, or clouds.
-
-        Args:
-            sensor: CAMERA or LIDAR.
-        """
+        """Whether it has pictures, or clouds."""
         return (self.frames if sensor == CAMERA else self.clouds) is not None
 
     def times(self, sensor: str) -> FloatArray:
         """The stamps of its pictures or clouds.
-
-        Args:
-            sensor: CAMERA or LIDAR, which it has.
 
         Returns:
             float64 (N,), seconds, ascending.
@@ -100,9 +93,6 @@ def read_sides(
 
     Args:
         sources: real, virtual, and the second real one if there is one.
-        settings: which topics are read, and the sensor that is compared.
-        losses: counts frames without a stamp.
-        log: told of a sensor that not all of them have.
 
     Returns:
         The sides in the same order, and the sensors that real and virtual both have.

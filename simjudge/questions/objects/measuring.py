@@ -90,7 +90,6 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
 
     Args:
         sides: real, virtual, and perhaps the second real recording; all have pictures.
-        work: settings, and who is told what.
 
     Raises:
         SimjudgeError: a model or a detector cannot be read, or what is to be followed is not there.
@@ -145,7 +144,6 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
 
     Args:
         sides: real, virtual, and perhaps the second real recording; all have clouds.
-        work: settings, and who is told what.
 
     Raises:
         SimjudgeError: a set lacks what the settings ask for.
@@ -205,11 +203,7 @@ def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
 
 
 def range_content(table: RangeTable) -> dict[str, Any]:
-    """The entry of a table over range in objects.json.
-
-    Args:
-        table: the table.
-    """
+    """The entry of a table over range in objects.json."""
     return {
         "metric": table.metric,
         "unit": table.unit,

@@ -100,15 +100,6 @@ class SensorSection:
 def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
     """Make the page of a result of the second judge.
 
-    Args:
-        folder: as `simjudge objects` wrote it.
-        out: the page.
-        settings: title, and where tables and figures go.
-        log: receives a line for every file that was written.
-
-    Returns:
-        The report; its sentences are the verdict.
-
     Raises:
         UsageError: a setting is given that such a result has no use for.
         SimjudgeError: the folder is damaged, or something cannot be written.
@@ -135,15 +126,7 @@ def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) 
 
 
 def render_objects_page(result: ObjectResult, title: str = "") -> str:
-    """Render the page.
-
-    Args:
-        result: what it shows.
-        title: its heading; by default the question that it answers.
-
-    Returns:
-        The page as HTML.
-    """
+    """Render the page."""
     embedder = FigureEmbedder()
     content = result.content
     return load_template("objects.html").render(

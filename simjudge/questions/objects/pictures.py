@@ -37,9 +37,6 @@ _PIQE_COLOURS = ((ACTIVE_BLOCK, (60, 160, 240)), (ARTIFACT_BLOCK, (230, 40, 40))
 def object_pictures(comparison: ObjectComparison) -> list[ResultPicture]:
     """Draw the pictures of a comparison.
 
-    Args:
-        comparison: the comparison.
-
     Returns:
         The pictures; none of a sensor that was not compared. Damaged pictures are left out.
     """

@@ -210,11 +210,7 @@ class ObjectResult:
         return list(self.content["rows"])
 
     def side_name(self, side: str) -> str:
-        """What one side is called.
-
-        Args:
-            side: "real", "virtual" or "real_again".
-        """
+        """What one side is called."""
         return str(self.content["inputs"][side]["name"])
 
     @cached_property
@@ -228,19 +224,12 @@ class ObjectResult:
 
 
 def is_object_result(folder: Path) -> bool:
-    """Whether a folder holds a result of the second judge.
-
-    Args:
-        folder: any path.
-    """
+    """Whether a folder holds a result of the second judge."""
     return (folder / OBJECTS).is_file()
 
 
 def load_object_result(folder: Path) -> ObjectResult:
     """Read a result folder of the second judge.
-
-    Args:
-        folder: as `simjudge objects` wrote it.
 
     Raises:
         SimjudgeError: it holds no such result, or a file in it is damaged.
@@ -257,12 +246,6 @@ def save_object_result(
 ) -> None:
     """Write a result folder; it appears whole or not at all.
 
-    Args:
-        folder: an earlier result there is replaced.
-        content: of objects.json, without "pictures".
-        series: behind each row.
-        pictures: what belongs to it.
-
     Raises:
         SimjudgeError: the folder holds something else, or cannot be written.
     """
@@ -278,13 +261,6 @@ def save_object_result(
 
 def read_series(path: Path, rows: int) -> list[SeriesPair]:
     """Read series.parquet.
-
-    Args:
-        path: the file.
-        rows: how many rows the table of the result has.
-
-    Returns:
-        A pair of series a row.
 
     Raises:
         SimjudgeError: it is missing, damaged, or of another result.

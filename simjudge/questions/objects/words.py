@@ -31,11 +31,7 @@ Row = Mapping[str, Any]
 
 
 def row_title(row: Row) -> str:
-    """What a row is about: "box width of cone 3".
-
-    Args:
-        row: of objects.json.
-    """
+    """What a row is about: "box width of cone 3"."""
     return f"{row['metric']} of {row['subject']}" if row["subject"] else str(row["metric"])
 
 
@@ -44,8 +40,6 @@ def row_number(value: float | None, unit: str = "", digits: int = 4) -> str:
 
     Args:
         value: None where there is none.
-        unit: "" for none.
-        digits: that count.
     """
     if value is None:
         return "-"
@@ -85,7 +79,6 @@ def signed(value: float | None, unit: str = "") -> str:
 
     Args:
         value: None where there is none.
-        unit: "" for none.
     """
     if value is None:
         return "-"
@@ -93,11 +86,7 @@ def signed(value: float | None, unit: str = "") -> str:
 
 
 def headline(result: ObjectResult) -> str:
-    """The verdict in a few words.
-
-    Args:
-        result: a saved or a fresh one.
-    """
+    """The verdict in a few words."""
     rows = _main_rows(result)
     different = sum(row["verdict"] == DIFFERS for row in rows)
     if different:
@@ -106,11 +95,7 @@ def headline(result: ObjectResult) -> str:
 
 
 def lead(result: ObjectResult) -> str:
-    """The verdict in a sentence or two: what differs most clearly.
-
-    Args:
-        result: a saved or a fresh one.
-    """
+    """The verdict in a sentence or two: what differs most clearly."""
     rows, names = _main_rows(result), (result.side_name("real"), result.side_name("virtual"))
     different = [row for row in rows if row["verdict"] == DIFFERS]
     if not different:
@@ -135,11 +120,7 @@ def _clearest(rows: Sequence[Row]) -> list[Row]:
 
 
 def fact_lines(result: ObjectResult) -> list[str]:
-    """Further sentences: other verdicts, shifts in time, PIQE's words, what one side alone has.
-
-    Args:
-        result: a saved or a fresh one.
-    """
+    """Further sentences: other verdicts, shifts in time, PIQE's words, what one side alone has."""
     lines = []
     main, single = _main_rows(result), [row for row in result.rows if row["is_single"]]
     others = _counted(main, (WITHIN_FLOOR, NOT_SHOWN, TOO_FEW))
@@ -195,11 +176,7 @@ def _shift_line(sensor: str, shift: float) -> str:
 
 
 def objects_table(result: ObjectResult) -> SummaryTable:
-    """The table that the command prints: metrics of everything together, then the single objects that differ most.
-
-    Args:
-        result: a saved or a fresh one.
-    """
+    """The table that the command prints: metrics of everything together, then the single objects that differ most."""
     sensors = dict.fromkeys(row["sensor"] for row in result.rows)
     main = {sensor: by_family([row for row in _main_rows(result) if row["sensor"] == sensor]) for sensor in sensors}
     shown = [row for families in main.values() for rows in families.values() for row in rows]
@@ -208,11 +185,7 @@ def objects_table(result: ObjectResult) -> SummaryTable:
 
 
 def rest_line(result: ObjectResult) -> str:
-    """How many rows of single objects the printed table leaves out; "" for none.
-
-    Args:
-        result: a saved or a fresh one.
-    """
+    """How many rows of single objects the printed table leaves out; "" for none."""
     singles = sum(bool(row["is_single"]) for row in result.rows)
     differ = len(_clear_singles(result))
     left = singles - min(differ, _SINGLES)
@@ -270,22 +243,12 @@ _STARTS = {
 
 
 def metric_family(metric: str) -> str:
-    """The family of a metric.
-
-    Args:
-        metric: its name, as "box width".
-
-    Returns:
-        One of FAMILIES.
-    """
+    """The family of a metric."""
     return next((family for family, starts in _STARTS.items() if metric.startswith(starts)), OTHERS)
 
 
 def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Put rows into families.
-
-    Args:
-        rows: of objects.json.
 
     Returns:
         The rows of each family that has some, families in order; rows of one family stay in theirs.

@@ -138,14 +138,7 @@ def _pairs(given: list[str]) -> dict[str, str]:
 
 
 def study_comparisons(result: StudyResult) -> list[NamedComparison]:
-    """Read the comparisons of a study, single ones and those of many sets.
-
-    Args:
-        result: what was done.
-
-    Raises:
-        SimjudgeError: a result cannot be read.
-    """
+    """Read the comparisons of a study, single ones and those of many sets."""
     found: list[NamedComparison] = []
     for step in result.steps:
         if (step.path / RESULT).is_file():

@@ -103,8 +103,6 @@ def read_study(
 
     Args:
         given: a file, or the name of a study that comes with simjudge.
-        verbs: what steps can do.
-        size: the size's name.
         inputs: files and folders by the names that the study has for them.
 
     Raises:
@@ -212,9 +210,6 @@ def _check_outputs(document: Document[StudyFields], steps: list[StudyStep]) -> N
 def sort_steps(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """Put steps behind those that they need; steps that do not need each other keep their order.
 
-    Args:
-        needs: by step, the steps that it needs.
-
     Raises:
         SimjudgeError: steps need each other in a circle; the message has it.
     """
@@ -239,7 +234,6 @@ def steps_behind(name: str, needs: Mapping[str, Sequence[str]]) -> list[str]:
     """The steps that need a step, directly or through others.
 
     Args:
-        name: of the step.
         needs: by step, the steps that it needs; in an order in which they can run.
     """
     behind = {name}

@@ -57,9 +57,6 @@ class StudyListing:
 def load_study(folder: Path) -> StudyResult:
     """What a study has made so far.
 
-    Args:
-        folder: that `study run` has made.
-
     Raises:
         SimjudgeError: it is no such folder, or is damaged.
     """

@@ -106,9 +106,7 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
     """Write the page.
 
     Args:
-        result: the study that was run.
         out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
-        log: receives a line for every other file that was written.
 
     Raises:
         SimjudgeError: what a step has made cannot be read.

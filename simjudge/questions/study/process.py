@@ -55,20 +55,12 @@ class PickledTask:
 
 
 def pickle_task(task: StepTask) -> PickledTask:
-    """Make a step ready for another process.
-
-    Args:
-        task: the step.
-    """
+    """Make a step ready for another process."""
     return PickledTask(task.folder, task.name, pickle.dumps(task))
 
 
 def do_task_apart(task: PickledTask, cores: Sequence[int]) -> tuple[float, tuple[str, ...]]:
     """Do a step in a process of its own.
-
-    Args:
-        task: the step.
-        cores: numbers of the cores that it may use.
 
     Returns:
         The seconds that it took, and lines of what was left out.
@@ -140,12 +132,6 @@ def _answer(task: StepTask) -> dict[str, object]:
 def attempt_task(task: StepTask, lines: LogFile, log: Log, progress: ProgressBar) -> StepRecord | SimjudgeError:
     """Do a step; whatever error there is becomes one line, and the log has all of it.
 
-    Args:
-        task: the step.
-        lines: its log.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
     Returns:
         The step as it was done, or why it could not be done.
     """
@@ -167,15 +153,7 @@ def attempt_task(task: StepTask, lines: LogFile, log: Log, progress: ProgressBar
 
 @contextmanager
 def step_log(folder: Path, name: str) -> Iterator[IO[str]]:
-    """Open the log of a step behind what earlier attempts have said.
-
-    Args:
-        folder: of the study.
-        name: of the step.
-
-    Yields:
-        The log, to be written to.
-    """
+    """Open the log of a step behind what earlier attempts have said."""
     path = log_path(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
@@ -186,31 +164,16 @@ class LogFile:
     """The log of a step: lines with their times, and now and then how far it is."""
 
     def __init__(self, file: IO[str]) -> None:
-        """Take a log.
-
-        Args:
-            file: to be written to.
-        """
+        """Take a log."""
         self._file = file
 
     def write(self, line: str) -> None:
-        """Write a line.
-
-        Args:
-            line: the text.
-        """
+        """Write a line."""
         print(time.strftime(TIME_FORMAT), line, file=self._file, flush=True)
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Advance]:
-        """Say now and then how far a task is.
-
-        Args:
-            task: its name.
-
-        Yields:
-            The function that receives how far it is.
-        """
+        """Say now and then how far a task is."""
         lines = ProgressLines(task, _LINE_PERIOD)
 
         def advance(done: int, total: int) -> None:

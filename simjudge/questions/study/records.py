@@ -82,16 +82,7 @@ class PlannedStep:
 
 
 def claim_folder(folder: Path, study: Study) -> None:
-    """Make the folder this study's, or see that it is.
-
-    Args:
-        folder: of the study; may not exist yet.
-        study: the study.
-
-    Raises:
-        UsageError: it holds something else.
-        SimjudgeError: it cannot be written to.
-    """
+    """Make the folder this study's, or see that it is."""
     if (folder / STUDY_FILE).is_file():
         content = _read_json(folder / STUDY_FILE)
         if (content.get("study"), content.get("size")) != (study.name, study.size):
@@ -102,11 +93,7 @@ def claim_folder(folder: Path, study: Study) -> None:
 
 
 def clear_temporaries(folder: Path) -> None:
-    """Remove files that a killed process had not finished; no process may be moving outputs meanwhile.
-
-    Args:
-        folder: of the study.
-    """
+    """Remove files that a killed process had not finished; no process may be moving outputs meanwhile."""
     for path in folder.glob(".*.tmp"):
         path.unlink()
 
@@ -117,16 +104,7 @@ def _is_foreign(path: Path) -> bool:
 
 
 def write_plan(folder: Path, study: Study, digests: Mapping[str, str]) -> None:
-    """Say in a study's folder what its steps are.
-
-    Args:
-        folder: of the study; made where it does not exist.
-        study: the study.
-        digests: of what the steps depend on, by their names.
-
-    Raises:
-        SimjudgeError: it cannot be written.
-    """
+    """Say in a study's folder what its steps are."""
     steps = [
         {"name": each.name, "verb": each.verb, "output": each.output, "needs": list(each.needs),
          "digest": digests[each.name]}
@@ -141,9 +119,6 @@ def write_plan(folder: Path, study: Study, digests: Mapping[str, str]) -> None:
 
 def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
     """What a study's folder says of itself.
-
-    Args:
-        folder: that `study run` has made.
 
     Returns:
         The study, with steps without arguments; and the steps with their digests.
@@ -168,15 +143,7 @@ def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
 
 
 def keep_record(record: StepRecord, digest: str) -> None:
-    """Note that a step is done.
-
-    Args:
-        record: of the step.
-        digest: of what it depends on.
-
-    Raises:
-        SimjudgeError: it cannot be written.
-    """
+    """Note that a step is done."""
     about = {
         "digest": digest, "verb": record.verb, "version": version(), "seconds": round(record.seconds, 1),
         "losses": list(record.losses), "files": dict(record.files), "made_of": dict(record.made_of),
@@ -192,11 +159,6 @@ def kept_record(
     """The record of a step that was done before, and whose files are what it made; None where it has to be done.
 
     Args:
-        folder: of the study.
-        name: of the step.
-        verb: what it does.
-        output: name of what it makes.
-        digest: of what it depends on now.
         log: receives a line where a file is not what the record says.
     """
     record = held_record(folder, name, verb, output, digest)
@@ -211,11 +173,7 @@ def kept_record(
 
 
 def held_record(folder: Path, name: str, verb: str, output: str, digest: str) -> StepRecord | None:
-    """The record of a step that was done before, whatever became of its files; None where it was not done.
-
-    Args:
-        folder, name, verb, output, digest: as for `kept_record`.
-    """
+    """The record of a step that was done before, whatever became of its files; None where it was not done."""
     held = _read_json(record_path(folder, name))
     path = folder / output
     if held.get("digest") != digest or not path.exists() or not held.keys() >= {"seconds", "losses"}:
@@ -235,31 +193,17 @@ def _is_intact(path: Path, wanted: str) -> bool:
 
 
 def record_path(folder: Path, name: str) -> Path:
-    """The path of a step's record.
-
-    Args:
-        folder: of the study.
-        name: of the step.
-    """
+    """The path of a step's record."""
     return folder / f"{name}{_RECORD}"
 
 
 def log_path(folder: Path, name: str) -> Path:
-    """The path of a step's log.
-
-    Args:
-        folder: of the study.
-        name: of the step.
-    """
+    """The path of a step's log."""
     return folder / LOGS / f"{name}.log"
 
 
 def hash_outputs(work: Path) -> dict[str, str]:
-    """Hashes of what a step has made, by name.
-
-    Args:
-        work: the folder that the step has worked in.
-    """
+    """Hashes of what a step has made, by name."""
     return {name: hash_files(work / name) for name in _made(work)}
 
 
@@ -270,9 +214,6 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
 
     Args:
         work: the folder that the step has worked in, on the same disk.
-        folder: of the study.
-        name: of the step.
-        output: name of what it made.
 
     Raises:
         SimjudgeError: the step has not made it.

@@ -46,10 +46,6 @@ class DoneStudy:
 def read_done_studies(folders: Sequence[str | Path], out: Path) -> list[DoneStudy]:
     """Read which steps other studies have.
 
-    Args:
-        folders: that `study run` has made.
-        out: the folder of the study that will take steps.
-
     Raises:
         UsageError: a folder is none of a study, or is `out`.
         SimjudgeError: a folder says of itself what cannot be read.
@@ -65,16 +61,10 @@ def take_step(task: StepTask, needs: Sequence[str], others: Sequence[DoneStudy],
     """Take a step from the first study that has done it.
 
     Args:
-        task: the step.
-        needs: names of the steps that it needs.
-        others: studies that may have done it.
         log: receives a line where what another study has made is not what its record says.
 
     Returns:
         The step as it was taken; None where no study has done it.
-
-    Raises:
-        SimjudgeError: it cannot be written.
     """
     for other in others:
         for step in other.steps:

@@ -191,11 +191,7 @@ def run_steps(
     """Run the steps of a study.
 
     Args:
-        study: the study.
         out: the folder of what its steps make; of the same study and size where it exists.
-        verbs: what steps can do.
-        options: who does the steps, and what need not be done.
-        log: receives lines that a person should read.
         progress: opens a progress bar; for steps that are done one after the other.
 
     Returns:
@@ -307,9 +303,6 @@ def seconds_left(
 
     Args:
         missing: what each step that is missing needs, in an order in which they can run.
-        verbs: by step.
-        done: the steps that are done.
-        jobs: steps that are done at one time.
 
     Returns:
         Seconds; None where nobody can know.

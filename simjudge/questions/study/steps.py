@@ -44,11 +44,7 @@ class Verb:
         return {*inspect.signature(self.function).parameters, *([FORMAT] if self.files else [])} - _NO_ARGUMENTS
 
     def missing(self, given: Collection[str]) -> list[str]:
-        """Names of the arguments that a step must have and has not.
-
-        Args:
-            given: names of those that it has.
-        """
+        """Names of the arguments that a step must have and has not."""
         open_ended = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         needed = [
             name for name, each in inspect.signature(self.function).parameters.items()
@@ -60,7 +56,6 @@ class Verb:
         """The name of what a step makes.
 
         Args:
-            name: of the step.
             arguments: of the step; `to` is taken out where it says the ending of a file, and filled in for a folder.
 
         Raises:
@@ -84,16 +79,6 @@ Verbs = Mapping[str, Verb]
 
 def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
     """Do what a step says.
-
-    Args:
-        verb: what it does.
-        arguments: of the verb.
-        out: what it makes.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        What was left out, a line a kind.
 
     Raises:
         SimjudgeError: it cannot be done, or a drive did not come to the end that was asked for.

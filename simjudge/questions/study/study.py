@@ -48,14 +48,7 @@ def run_study(
     Args:
         study: a study's file, or the name of one that comes with simjudge.
         out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
-        size: one of the study's sizes.
         inputs: files and folders by the names that the study has for them.
-        options: who does the steps, and what need not be done.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        What was done.
 
     Raises:
         UsageError: there is no such study, size or input, or the folder holds something else.
@@ -70,13 +63,6 @@ def run_study(
 
 def report_study(folder: str | Path, *, log: Log = no_log) -> StudyResult:
     """Write the page of a study again, from what is done; nothing is run.
-
-    Args:
-        folder: that `run_study` has made.
-        log: receives lines that a person should read.
-
-    Returns:
-        What is done.
 
     Raises:
         UsageError: it is no such folder.
@@ -98,13 +84,7 @@ def join_sets(
     """Join data sets to one: `simjudge.join` with the sources as one argument, as a study's file has them.
 
     Args:
-        sources: two or more data sets.
-        out: the joined set.
-        to: the format of a folder at `out`.
         allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Returns:
-        The joined set.
 
     Raises:
         SimjudgeError: a source cannot be read, or they do not go together.

@@ -56,11 +56,6 @@ class StudyNames:
 def read_value(value: Any, names: StudyNames, combination: Combination) -> Any:
     """What a value in the file stands for.
 
-    Args:
-        value: as YAML has it.
-        names: what it may name.
-        combination: values of the step's matrix.
-
     Raises:
         SimjudgeError: it names what is not there.
     """
@@ -134,11 +129,7 @@ def _text(text: str, folder: Path) -> str | Path:
 
 
 def references(value: Any) -> Iterator[StepReference]:
-    """All references inside a value.
-
-    Args:
-        value: of an argument, or a table of arguments.
-    """
+    """All references inside a value."""
     if isinstance(value, StepReference):
         yield value
     elif isinstance(value, Mapping):
@@ -150,12 +141,7 @@ def references(value: Any) -> Iterator[StepReference]:
 
 
 def put_paths(value: Any, outputs: Mapping[str, Path]) -> Any:
-    """Put the paths of what steps have made in the place of the references to them.
-
-    Args:
-        value: of an argument, or a table of arguments.
-        outputs: paths by the names of steps.
-    """
+    """Put the paths of what steps have made in the place of the references to them."""
     if isinstance(value, StepReference):
         return outputs[value.step] / value.file if value.file else outputs[value.step]
     if isinstance(value, Mapping):
@@ -213,9 +199,7 @@ def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Comb
     """All combinations of a matrix.
 
     Args:
-        name: of the entry.
         matrix: values by axis: lists, or tables by name; `{size: NAME}` for those of the size; None for no matrix.
-        sized: values of the size.
 
     Raises:
         SimjudgeError: it is something else, or names a value that the size has not.
@@ -262,10 +246,6 @@ def _axis_values(axis: str, values: Any, sized: Mapping[str, Any]) -> list[tuple
 
 def substitute(text: str, values: Mapping[str, Any]) -> Any:
     """Put the values of a combination in the place of `${...}`.
-
-    Args:
-        text: any text of a step.
-        values: by axis.
 
     Returns:
         The text; the value itself, also a number, where the text is nothing but one `${...}`.

@@ -67,14 +67,6 @@ class StepTask:
 def do_task(task: StepTask, log: Log, progress: ProgressBar) -> StepRecord:
     """Do a step, unless another process has just done it.
 
-    Args:
-        task: the step.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        The step as it was done.
-
     Raises:
         SimjudgeError: it cannot be done, or this machine does not see the study's folder.
     """
@@ -111,13 +103,7 @@ def publish_step(task: StepTask, work: Path, record: StepRecord, log: Log) -> St
     """Move what a step has made to its place, with its record, and remove the folder that it was made in.
 
     Args:
-        task: the step.
         work: the folder that holds it, on the disk of the study's folder.
-        record: of the step.
-        log: receives a line where one has to wait.
-
-    Returns:
-        The record with the hashes of what was made.
     """
     record = replace(record, files=hash_outputs(work), made_of=task.made_of)
     with hold_plan(task.folder, log):
@@ -143,13 +129,7 @@ def _clear_finished(work: Path) -> bool:
 
 
 def is_running(folder: Path, name: str, digest: str) -> bool:
-    """Whether a process is at a step now.
-
-    Args:
-        folder: of the study.
-        name: of the step.
-        digest: of what it depends on.
-    """
+    """Whether a process is at a step now."""
     path = _lock_path(_work_path(folder, name, digest))
     if not path.is_file():
         return False
@@ -163,22 +143,13 @@ def is_running(folder: Path, name: str, digest: str) -> bool:
 
 @contextmanager
 def hold_step(task: StepTask, log: Log) -> Iterator[None]:
-    """Within this block no other process is at a step.
-
-    Args:
-        task: the step.
-        log: receives a line where one has to wait.
-    """
+    """Within this block no other process is at a step."""
     with lock_file(_lock_path(work_folder(task)), log):
         yield
 
 
 def work_folder(task: StepTask) -> Path:
-    """The folder in which a step is done, before its outputs are moved to their places.
-
-    Args:
-        task: the step.
-    """
+    """The folder in which a step is done, before its outputs are moved to their places."""
     return _work_path(task.folder, task.name, task.digest)
 
 
@@ -198,12 +169,7 @@ def _is_planned(task: StepTask) -> bool:
 
 @contextmanager
 def hold_plan(folder: Path, log: Log) -> Iterator[None]:
-    """Within this block no process moves a step's output to its place.
-
-    Args:
-        folder: of the study.
-        log: receives a line where one has to wait.
-    """
+    """Within this block no process moves a step's output to its place."""
     with lock_file(folder / WORK / f"{_PUBLISH}.lock", log):
         yield
 
@@ -214,7 +180,6 @@ def lock_file(path: Path, log: Log) -> Iterator[None]:
 
     Args:
         path: of the lock; made where it does not exist, and left.
-        log: receives a line where one has to wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:

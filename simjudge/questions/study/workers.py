@@ -43,21 +43,12 @@ class ThisProcess:
     jobs = 1
 
     def __init__(self, log: Log, progress: ProgressBar) -> None:
-        """Wait for steps.
-
-        Args:
-            log: receives lines that a person should read.
-            progress: opens a progress bar.
-        """
+        """Wait for steps."""
         self._log, self._progress = log, progress
         self._waiting: list[StepTask] = []
 
     def start(self, task: StepTask) -> None:
-        """Put a step behind those that wait.
-
-        Args:
-            task: the step.
-        """
+        """Put a step behind those that wait."""
         self._waiting.append(task)
 
     def next_done(self) -> tuple[str, Outcome]:
@@ -80,8 +71,6 @@ class DaskWorkers:
         """Wait for steps.
 
         Args:
-            client: of Dask.
-            jobs: steps that can be done at one time.
             cores: numbers of cores for each worker of this machine; None for workers elsewhere, who use all of theirs.
         """
         from distributed import as_completed  # noqa: PLC0415 - an extra
@@ -93,11 +82,7 @@ class DaskWorkers:
         self._futures: dict[str, Any] = {}
 
     def start(self, task: StepTask) -> None:
-        """Submit a step.
-
-        Args:
-            task: the step.
-        """
+        """Submit a step."""
         key = f"{task.name}-{task.digest}"
         future = self._client.submit(_do_on_worker, pickle_task(task), self._cores, key=key, pure=False)
         self._tasks[key] = task
@@ -105,11 +90,7 @@ class DaskWorkers:
         self._done.add(future)
 
     def next_done(self) -> tuple[str, Outcome]:
-        """Wait for a step that ends.
-
-        Raises:
-            SimjudgeError: the cluster is gone.
-        """
+        """Wait for a step that ends."""
         future = next(self._done)
         task = self._tasks[future.key]
         name = task.name
@@ -149,12 +130,6 @@ def open_workers(
     Args:
         jobs: processes of this machine; None for as many as it has cores and memory for.
         scheduler: address of a Dask scheduler, in place of processes of this machine.
-        most: steps that can ever be done at one time.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Yields:
-        The workers.
 
     Raises:
         UsageError: Dask is not installed, or both are given.
@@ -188,11 +163,7 @@ def share_cores(cores: Sequence[int], jobs: int) -> list[list[int]]:
     """Deal the cores of a machine to jobs, so that no two jobs slow each other down.
 
     Args:
-        cores: their numbers.
         jobs: how many; where there are more than cores, some share one.
-
-    Returns:
-        The cores of each job, at least one.
     """
     return [list(cores[job::jobs]) or [cores[job % len(cores)]] for job in range(jobs)]
 

@@ -62,7 +62,6 @@ def colour_transfer(
     Args:
         image: (H, W, 3), display values, uint8 or floating point.
         lightness, a, b: means of L* (0 to 100), a* and b*.
-        lightness_deviation, a_deviation, b_deviation: standard deviations of the same, 0 or more.
 
     Returns:
         The image with these statistics, same type and shape.
@@ -145,13 +144,9 @@ def low_frequency_amplitudes(image: AnyImage, reach: int) -> Numbers:
 
     Args:
         image: (H, W, 3), uint8 or floating point, larger than 2 reach + 1 each way.
-        reach: the highest frequency, periods an image.
 
     Returns:
         (2 reach + 1, 2 reach + 1, 3), from -reach to reach each way, full scale 1.
-
-    Raises:
-        UsageError: the image is too small.
     """
     if min(image.shape[:2]) < 2 * reach + 1:
         raise UsageError(
@@ -167,7 +162,6 @@ def window_reach(size: tuple[int, ...], share: float) -> int:
 
     Args:
         size: height and width, pixels.
-        share: of the shorter side.
     """
     return int(min(size) * share)
 
@@ -239,7 +233,6 @@ def fourier(share: float, reach: int) -> Adaptation:
 
     Args:
         share: half the width of the window, as a share of the shorter side of the picture that is adapted.
-        reach: the highest frequency of any of these pictures.
 
     Raises:
         UsageError: the share is out of its range.

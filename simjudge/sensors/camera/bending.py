@@ -99,7 +99,6 @@ def bent(frames: FrameSet, bend: Bend) -> FrameSet:
 
     Args:
         frames: images of a pinhole camera, of the size of the bend.
-        bend: the lens.
 
     Raises:
         UsageError: an image has another size, or objects have masks, which are not bent.

@@ -113,11 +113,7 @@ def read_calibration(path: Path, name: str | None = None) -> Calibration:
 
 
 def holds_calibration(path: Path) -> bool:
-    """Tell whether a path holds a calibration and not a camera's file.
-
-    Args:
-        path: any path that exists.
-    """
+    """Tell whether a path holds a calibration and not a camera's file."""
     if is_recording(path) or path.suffix.lower() == ".mat" or _is_of_opencv(path):
         return True
     content = read_yaml(path).content

@@ -60,7 +60,6 @@ def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
     """The calibration of one camera of Kalibr's camchain.yaml.
 
     Args:
-        file: as it was read.
         name: of the camera ("cam0"); None where the file has only one.
 
     Raises:
@@ -78,9 +77,6 @@ def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
 
 def opencv_calibration(path: Path) -> Calibration:
     """The calibration in a file of cv::FileStorage (YAML, XML or JSON), by the names that OpenCV's samples give.
-
-    Args:
-        path: the file.
 
     Raises:
         SimjudgeError: it cannot be read, or lacks matrix, distortion or size.
@@ -105,9 +101,6 @@ def matlab_calibration(path: Path) -> Calibration:
     MATLAB saves its objects in a form that only MATLAB reads; `s = toStruct(cameraParams); save(FILE, "s", "-v7")`
     writes one that others can. MATLAB counts pixels from 1; IntrinsicMatrix, before R2022b, is K transposed.
 
-    Args:
-        path: the file.
-
     Raises:
         SimjudgeError: it cannot be read, or holds no such struct.
     """
@@ -122,7 +115,6 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
     """The calibration in the first camera_info of a recording.
 
     Args:
-        path: of the recording.
         topic: of the camera_info; None where there is only one.
 
     Raises:
@@ -146,9 +138,6 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
 def message_calibration(message: Any) -> Calibration:
     """The calibration in a camera_info, of the pictures that it goes with: after binning and region of interest.
 
-    Args:
-        message: sensor_msgs/CameraInfo, of rclpy or as it was recorded.
-
     Raises:
         SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
     """
@@ -163,11 +152,6 @@ def message_calibration(message: Any) -> Calibration:
 
 def choose(found: Mapping[str, Any], name: str | None, path: Path) -> str:
     """The camera of a name, or the only one.
-
-    Args:
-        found: cameras by name.
-        name: that was asked for, if any.
-        path: of the file, for messages.
 
     Raises:
         UsageError: there is none, there are several and no name, or none of that name.
@@ -191,11 +175,8 @@ def plain_calibration(
     """A calibration of a single camera: nothing to rectify, and K as the camera of the undistorted image.
 
     Args:
-        name: of the camera.
         size: width and height, pixels.
-        model: as ROS names it.
         matrix: K, (3, 3), pixels.
-        distortion: D.
     """
     return Calibration(name, size, model, matrix, distortion, np.eye(3), np.hstack([matrix, np.zeros((3, 1))]))
 

@@ -292,9 +292,6 @@ class CameraFile(Fields):
 def read_camera(given: str | Path) -> Camera:
     """Read a camera's file or calibration, or the one of a name that comes with simjudge.
 
-    Args:
-        given: path or name.
-
     Raises:
         UsageError: there is no such file, nor a camera of that name.
         SimjudgeError: the file is no camera; the message names file and field.
@@ -312,11 +309,7 @@ def camera_from_fields(fields: Mapping[str, Any], name: str) -> Camera:
     """A camera of the fields that a file would have, given by a program.
 
     Args:
-        fields: as in a camera's file.
         name: of the camera; messages name it in place of a file.
-
-    Raises:
-        SimjudgeError: a field is wrong.
     """
     path = Path(name)
     content = {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}

@@ -24,13 +24,7 @@ class CameraMessages:
     """Makes the messages of one camera, a frame at a time."""
 
     def __init__(self, calibration: Calibration, fixed_frame: str, frame_id: str = FRAME_ID) -> None:
-        """Remember the camera.
-
-        Args:
-            calibration: of the lens.
-            fixed_frame: that the camera's poses are in.
-            frame_id: of the camera's optical frame.
-        """
+        """Remember the camera."""
         self._types = standard_types().types
         self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
 
@@ -40,7 +34,6 @@ class CameraMessages:
         Args:
             stamp: nanoseconds.
             pose: of the optical frame in the fixed frame.
-            camera: the camera's name.
         """
         yield camera_topics(camera)[CAMERA_INFO], self.info(stamp)
         yield TF_TOPIC, self.transform(stamp, pose)
@@ -51,7 +44,6 @@ class CameraMessages:
         Args:
             stamp: nanoseconds.
             depth: metres.
-            camera: the camera's name.
         """
         image, info = depth_topics(camera)
         yield image, self._new(IMAGE, header=self._header(stamp, self._frame_id), **depth_message_fields(depth))
@@ -62,9 +54,7 @@ class CameraMessages:
 
         Args:
             stamp: nanoseconds.
-            kind: "semantic" or "instance".
             values: class or instance of each pixel.
-            camera: the camera's name.
         """
         header = self._header(stamp, self._frame_id)
         return f"/{camera}/{kind}", self._new(IMAGE, header=header, **label_message_fields(kind, values))
@@ -74,9 +64,6 @@ class CameraMessages:
 
         Args:
             stamp: nanoseconds, of the message's header.
-
-        Returns:
-            Sensor_msgs/CameraInfo of the calibration.
         """
         made = self._calibration
         none = self._new(

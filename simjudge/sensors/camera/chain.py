@@ -67,7 +67,6 @@ def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[i
 
     Args:
         image: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
-        steps: the chain, in order.
         seed: of the random filters; each step of the chain draws numbers of its own.
 
     Returns:
@@ -94,9 +93,6 @@ def develop_light(
 
     Returns:
         uint8 (H, W, 3), or (H, W, 1) where the chain has `gray`.
-
-    Raises:
-        UsageError: as in `apply_steps`.
     """
     if not encodes(steps):
         return as_uint8(_run(srgb(light), steps, seed, amplification)) if steps else srgb_levels(light)
@@ -108,12 +104,6 @@ def develop_light(
 def encodes(steps: Sequence[BoundStep]) -> bool:
     """Whether a chain turns light into display values itself.
 
-    Args:
-        steps: the chain, in order.
-
-    Returns:
-        True where `srgb` is one of the steps.
-
     Raises:
         UsageError: it does so more than once.
     """
@@ -124,20 +114,12 @@ def encodes(steps: Sequence[BoundStep]) -> bool:
 
 
 def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
-    """Whether a chain makes images of one channel.
-
-    Args:
-        steps: the chain, in order.
-    """
+    """Whether a chain makes images of one channel."""
     return any(step.name == GRAY for step in steps)
 
 
 def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
     """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone.
-
-    Args:
-        seed: of the whole set, 0 or more.
-        frame_name: name of the frame.
 
     Returns:
         The set's seed and the CRC-32 of the name, as entropy for `numpy.random.default_rng`.
@@ -147,9 +129,6 @@ def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
 
 def stored_quality(steps: Sequence[Step | FrameStep]) -> int | None:
     """The quality of the JPEG that a chain ends in; None where it ends in something else.
-
-    Args:
-        steps: the chain, in order.
 
     Returns:
         1 to 100, or None.
@@ -221,14 +200,6 @@ class FilteredImages:
 
 def filtered(frames: FrameSet, steps: Sequence[Step | FrameStep], seed: int = 0) -> FrameSet:
     """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
-
-    Args:
-        frames: the set, with images.
-        steps: the chain, in order.
-        seed: of the random filters, 0 or more.
-
-    Returns:
-        A set whose images are filtered when they are read.
 
     Raises:
         UsageError: the set has no images, or the seed is negative.

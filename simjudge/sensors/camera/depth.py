@@ -65,7 +65,6 @@ class DepthCamera:
         Args:
             depth: (H, W), metres; inf where nothing is hit.
             focal: the lens's focal length across, pixels.
-            seed: of the frame; each filter draws numbers of its own.
 
         Returns:
             The same through the filters, NaN where nothing is hit or what is measured is out of range.
@@ -131,11 +130,7 @@ class DepthFields(Fields):
 
 
 def depth_topics(camera: str) -> tuple[str, str]:
-    """The topics of a camera's depth images and of their camera_info.
-
-    Args:
-        camera: its name.
-    """
+    """The topics of a camera's depth images and of their camera_info."""
     return f"/{camera}/depth/image_raw", f"/{camera}/depth/camera_info"
 
 
@@ -163,9 +158,6 @@ def encode_depth_png(depth: DepthImage) -> tuple[bytes, int]:
 
     Returns:
         The file's bytes, and the number of pixels that lie farther than 16 bits hold (65.535 m): they are 0.
-
-    Raises:
-        ImageError: OpenCV cannot encode it.
     """
     with np.errstate(invalid="ignore"):
         millimetres = np.round(depth.astype(np.float64) * _MILLIMETRES)

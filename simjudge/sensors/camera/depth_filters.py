@@ -46,7 +46,6 @@ def disparity(
         baseline: distance of the two cameras, metres.
         subpixel: steps a pixel of disparity.
         noise: standard deviation of the disparity before it is rounded, pixels.
-        seed: of the random numbers.
         focal: focal length across, pixels.
 
     Returns:
@@ -112,7 +111,6 @@ def edge_holes(
         jump: difference of neighbours that is an edge, share of the nearer depth.
         width: pixels on each side of an edge that may be lost, a whole number.
         share: of these pixels that are lost, 0 to 1.
-        seed: of the random numbers.
 
     Returns:
         Depth with holes, metres.
@@ -145,7 +143,6 @@ def holes(depth: DepthImage, *, share: float, size: float = 1.0, seed: int | tup
         depth: (H, W), metres; NaN where nothing is measured.
         share: of the image that is lost, 0 to 1.
         size: side of a hole, pixels, a whole number.
-        seed: of the random numbers.
 
     Returns:
         Depth with holes, metres.
@@ -177,9 +174,7 @@ def axial_noise(
     Args:
         depth: (H, W), metres; NaN where nothing is measured.
         constant: metres.
-        linear: share of the depth.
         quadratic: per metre.
-        seed: of the random numbers.
 
     Returns:
         Depth, metres.

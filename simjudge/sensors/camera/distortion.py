@@ -46,7 +46,6 @@ def radial_radius(slope: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
 
     Args:
         slope: tangent of the angle off the axis, 0 or more, any shape.
-        coefficients: k1, k2, k3, no unit.
 
     Returns:
         Float64 of the same shape: distance from the principal point over the focal length.
@@ -59,7 +58,6 @@ def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
 
     Args:
         radius: distance from the principal point over the focal length, 0 or more, any shape.
-        coefficients: k1, k2, k3, no unit.
 
     Returns:
         Float64 of the same shape: tangent of the angle off the axis.
@@ -68,14 +66,7 @@ def radial_slope(radius: npt.ArrayLike, coefficients: Coefficients) -> FloatArra
 
 
 def radial_end(coefficients: Coefficients) -> float:
-    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before.
-
-    Args:
-        coefficients: k1, k2, k3, no unit.
-
-    Returns:
-        The slope, above 0, no unit.
-    """
+    """The slope at which the polynomial turns back; 1e6, an angle of 89.9999 degrees, where it does not before."""
     return _end(coefficients, STEEPEST)
 
 
@@ -84,7 +75,6 @@ def equidistant_radius(angle: npt.ArrayLike, coefficients: Sequence[float]) -> F
 
     Args:
         angle: off the axis, radians, 0 to pi, any shape.
-        coefficients: k1, k2, k3, k4, no unit.
 
     Returns:
         Float64 of the same shape: distance from the principal point over the focal length.
@@ -97,7 +87,6 @@ def equidistant_angle(radius: npt.ArrayLike, coefficients: Sequence[float]) -> F
 
     Args:
         radius: distance from the principal point over the focal length, 0 or more, any shape.
-        coefficients: k1, k2, k3, k4, no unit.
 
     Returns:
         Float64 of the same shape: angle off the axis, radians.
@@ -106,11 +95,7 @@ def equidistant_angle(radius: npt.ArrayLike, coefficients: Sequence[float]) -> F
 
 
 def equidistant_end(coefficients: Sequence[float]) -> float:
-    """The angle at which the polynomial turns back, radians; pi, straight behind, where it does not before.
-
-    Args:
-        coefficients: k1, k2, k3, k4, no unit.
-    """
+    """The angle at which the polynomial turns back, radians; pi, straight behind, where it does not before."""
     return _end(coefficients, math.pi)
 
 

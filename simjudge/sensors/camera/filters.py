@@ -92,7 +92,6 @@ def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...]
     Args:
         image: (H, W, 3), uint8 or floating point.
         sigma: standard deviation, grey levels of 255, 0 or more.
-        seed: of the random numbers.
 
     Returns:
         The noisy image, same type and shape.
@@ -111,9 +110,6 @@ def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        red: gain of the red channel, 0 or more.
-        green: gain of the green channel, 0 or more.
-        blue: gain of the blue channel, 0 or more.
 
     Returns:
         The image with scaled channels, same type and shape.
@@ -134,7 +130,6 @@ def gamma(image: AnyImage, *, exponent: float) -> AnyImage:
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        exponent: above 0, no unit.
 
     Returns:
         The image with each value raised to the exponent, same type and shape.
@@ -152,7 +147,6 @@ def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        quality: JPEG quality as libjpeg has it, 1 to 100.
 
     Returns:
         The decoded image, same type and shape.
@@ -206,7 +200,6 @@ def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
     """Give a filtered image the type that the original has.
 
     Args:
-        original: the image that a filter was given.
         filtered: floating point (H, W, 3), full scale 1.
 
     Returns:
@@ -220,23 +213,11 @@ def require_colours(image: AnyImage, name: str) -> None:
 
     Args:
         image: (H, W, 3) or (H, W, 1).
-        name: of the filter.
-
-    Raises:
-        UsageError: the image has one channel.
     """
     require(image.shape[2] == 3, f"filter {name} needs colours; put it above gray")
 
 
 def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion with a message
-    """Refuse a parameter that makes no sense: UsageError with the message, unless it holds.
-
-    Args:
-        holds: the condition that a parameter must meet.
-        message: names the filter, the parameter, its value and its range.
-
-    Raises:
-        UsageError: the condition does not hold.
-    """
+    """Refuse a parameter that makes no sense: UsageError with the message, unless it holds."""
     if not holds:
         raise UsageError(message)

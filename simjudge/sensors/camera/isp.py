@@ -54,7 +54,6 @@ def shot_noise(image: AnyImage, *, shot: float, read: float, seed: int | tuple[i
         image: (H, W, 3), uint8 or floating point.
         shot: standard deviation of photon noise at full scale, grey levels of 255, 0 or more.
         read: standard deviation of the electronics' noise, grey levels of 255, 0 or more.
-        seed: of the random numbers.
 
     Returns:
         The noisy image, same type and shape.
@@ -78,8 +77,6 @@ def bayer(image: AnyImage, *, pattern: str = "RGGB", method: str = "edge_aware")
 
     Args:
         image: at least 2x2 pixels.
-        pattern: RGGB, BGGR, GRBG or GBRG.
-        method: "edge_aware" (along edges rather than across, OpenCV's) or "bilinear".
     """
     require_colours(image, "bayer")
     return to_type_of(image, demosaic(mosaic(as_float(image), pattern), pattern, method))
@@ -90,13 +87,9 @@ def mosaic(image: AnyImage, pattern: str = "RGGB") -> AnyImage:
 
     Args:
         image: (H, W, 3), red first.
-        pattern: RGGB, BGGR, GRBG or GBRG.
 
     Returns:
         (H, W), the image's type.
-
-    Raises:
-        UsageError: there is no such pattern.
     """
     require(pattern in PATTERNS, f"bayer: pattern {pattern!r}; it must be one of {', '.join(PATTERNS)}")
     samples = np.empty(image.shape[:2], image.dtype)
@@ -111,8 +104,6 @@ def demosaic(samples: FloatImage, pattern: str = "RGGB", method: str = "edge_awa
 
     Args:
         samples: floating point (H, W), at least 2x2; values outside [-0.5, 1.5] saturate.
-        pattern: RGGB, BGGR, GRBG or GBRG.
-        method: "edge_aware" or "bilinear".
 
     Returns:
         (H, W, 3), red first, the samples' type.
@@ -190,7 +181,6 @@ def quantization(image: AnyImage, *, bits: int) -> AnyImage:
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        bits: of the converter, a whole number from 1 to 16.
 
     Returns:
         The image on 2^bits levels, same type and shape.
@@ -253,8 +243,6 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
     Args:
         image: (H, W, 3), uint8 or floating point.
         red: share of the red channel's mean, above 0; only proportions count.
-        green: share of the green channel's mean, above 0.
-        blue: share of the blue channel's mean, above 0.
 
     Returns:
         The image whose channel means have these proportions, same type and shape.
@@ -292,12 +280,6 @@ def measure_exposure(images: Iterable[AnyImage]) -> ExposureStatistics:
 
     Args:
         images: (H, W, 3) each, uint8 or floating point; read once, one at a time.
-
-    Returns:
-        Mean, deviation and channel means of the set.
-
-    Raises:
-        UsageError: there is no image.
     """
     rows: list[npt.NDArray[np.float64]] = []
     for image in images:

@@ -28,7 +28,6 @@ def label_message_fields(kind: str, values: LabelImage) -> dict[str, Any]:
     """What a sensor_msgs/Image of a label image holds beside its header.
 
     Args:
-        kind: "semantic" or "instance".
         values: class or instance of each pixel.
 
     Returns:
@@ -48,9 +47,6 @@ def encode_label_png(values: LabelImage) -> bytes:
 
     Args:
         values: class or instance of each pixel.
-
-    Raises:
-        ImageError: OpenCV cannot encode it.
     """
     done, buffer = cv2.imencode(".png", values, [cv2.IMWRITE_PNG_COMPRESSION, 3])
     if not done:
@@ -59,9 +55,5 @@ def encode_label_png(values: LabelImage) -> bytes:
 
 
 def decode_label_png(data: bytes) -> LabelImage:
-    """The label image of a PNG that `encode_label_png` made.
-
-    Args:
-        data: the file's bytes.
-    """
+    """The label image of a PNG that `encode_label_png` made."""
     return cast("LabelImage", cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED))

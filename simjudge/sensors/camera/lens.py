@@ -188,9 +188,6 @@ class Lens:
         NaN for those that the lens does not take in; for all lenses but the equidistant and the equirectangular one
         these are the points at or behind the camera's plane (z <= 0) too.
 
-        Args:
-            points: float (..., 3), optical frame, any unit of length.
-
         Returns:
             Float64 (..., 2), x and y in pixels.
         """
@@ -243,9 +240,6 @@ class Lens:
         All but the FOV model are theirs exactly (pinhole and radial lenses as plumb_bob). Neither ROS nor OpenCV has
         the FOV model: it becomes the rational_polynomial that fits it best, and `error` says how well. Nor have they
         the equirectangular one: it is called by its name, and K has its centre and its pixels per radian.
-
-        Args:
-            name: of the camera, for the calibration.
 
         Returns:
             The calibration, and how far it misses the lens in pixels.

@@ -25,9 +25,6 @@ def lens_with_field(
         field_of_view: horizontal, degrees.
         coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
 
-    Returns:
-        The lens.
-
     Raises:
         UsageError: the model does not exist or is not round, cannot reach that field, or leaves the corners blind.
     """
@@ -71,13 +68,8 @@ def lens_with_focal_length(
     """The centred lens with square pixels of a focal length, pixels (equirectangular: pixels per radian).
 
     Args:
-        model: of any lens but the FOV model.
         size: width and height, pixels.
         focal_length: pixels.
-        coefficients: of the model, no unit; see `Lens`.
-
-    Returns:
-        The lens.
 
     Raises:
         UsageError: see `Lens`; also for the FOV model, whose form follows from its field.
@@ -90,12 +82,6 @@ def lens_with_focal_length(
 
 def lens_from_calibration(calibration: Calibration) -> Lens:
     """The lens of a calibration, in the plainest model that says the same: pinhole, radial, or the calibration's own.
-
-    Args:
-        calibration: K, D and model as sensor_msgs/CameraInfo has them.
-
-    Returns:
-        The lens.
 
     Raises:
         UsageError: the calibration has skew, another model than ROS's, or the corners of its image see nothing.

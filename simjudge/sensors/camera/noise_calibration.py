@@ -92,11 +92,7 @@ class PhotonTransferFit:
     crossing_error: float = 0.0
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """The variance on the line.
-
-        Args:
-            mean: linear light, full scale 1.
-        """
+        """The variance on the line."""
         return self.s1**2 * mean + self.s2**2
 
 
@@ -146,12 +142,7 @@ class NoiseCalibration(ShortRepr):
 
 
 def linearize(values: FloatImage, encoding: Encoding) -> FloatImage:
-    """Linear light of stored values.
-
-    Args:
-        values: full scale 1.
-        encoding: how they are stored.
-    """
+    """Linear light of stored values."""
     return linear_light(values) if encoding == "srgb" else values
 
 
@@ -161,12 +152,8 @@ def calibrate_noise_of(
     """Fit a camera's noise.
 
     Args:
-        name: what the pictures are from.
         noise: of each pixel.
-        encoding: how the pictures' values were read.
         step: between two values that the pictures can hold, full scale 1.
-        compressed: whether they were stored with losses.
-        gray: whether all channels are the same.
 
     Raises:
         SimjudgeError: the pictures do not tell the noise, or it is not of this law.
@@ -189,9 +176,6 @@ def fit_line(curve: PhotonTransferCurve) -> PhotonTransferFit:
 
     The variance of a group of n pixels over N pictures has the variance 2 V^2 / ((N - 1) n); V is the line's, so that
     groups which happen to vary less do not count more. Errors grow with what the groups scatter beyond this.
-
-    Args:
-        curve: the groups.
     """
     design = np.stack([curve.mean, np.ones(len(curve.mean))], axis=1)
     model = np.full(len(curve.mean), curve.variance.mean())

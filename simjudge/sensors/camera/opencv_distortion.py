@@ -47,14 +47,7 @@ Terms = tuple[float, ...]
 
 
 def whole(distortion: Sequence[float]) -> Terms:
-    """D with all its terms, those that it leaves out 0.
-
-    Args:
-        distortion: as ROS and OpenCV have it, 14 numbers at most.
-
-    Returns:
-        14 numbers.
-    """
+    """D with all its terms, those that it leaves out 0."""
     return (*map(float, distortion), *(0.0,) * (TERMS - len(distortion)))
 
 
@@ -63,7 +56,6 @@ def distort(straight: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
 
     Args:
         straight: float (..., 2), X / Z and Y / Z in the optical frame.
-        distortion: D.
 
     Returns:
         Float64 (..., 2): pixels off the principal point over the focal length.
@@ -83,7 +75,6 @@ def undistort(bent: npt.ArrayLike, distortion: Sequence[float]) -> FloatArray:
 
     Args:
         bent: float (..., 2), pixels off the principal point over the focal length.
-        distortion: D.
 
     Returns:
         Float64 (..., 2): X / Z and Y / Z in the optical frame.
@@ -101,9 +92,6 @@ def slope_end(terms: Terms) -> float:
     """The least slope, in any direction, at which the map folds or turns back; infinite where it never does.
 
     Found to 0.025 degrees off the axis, on the safe side.
-
-    Args:
-        terms: D with all its 14 terms.
     """
     slopes = np.tan(np.linspace(0, math.pi / 2, _STEEPNESSES, endpoint=False)[1:])
     around = np.linspace(0, 2 * math.pi, _ANGLES, endpoint=False)

@@ -31,9 +31,6 @@ def haze(image: AnyImage, *, density: float, red: float = 0.8, green: float = 0.
     Args:
         image: (H, W, 3), uint8 or floating point.
         density: share of the air's light, 0 to 1.
-        red: of the air's light, full scale 1.
-        green: of the air's light, full scale 1.
-        blue: of the air's light, full scale 1.
 
     Returns:
         The hazy image, same type and shape.
@@ -71,11 +68,7 @@ def motion_blur(image: AnyImage, *, length: float, angle: float = 0.0) -> AnyIma
 
 
 def motion_kernel(length: float, angle: float) -> FloatArray:
-    """Where a point's light falls: (K, K) shares of the path in each pixel, K odd.
-
-    Args:
-        length, angle: as `motion_blur` takes them.
-    """
+    """Where a point's light falls: (K, K) shares of the path in each pixel, K odd."""
     place = np.linspace(-0.5, 0.5, _POINTS) * length
     # A tiny turn, so that no path runs along the border of two pixels.
     turned = math.radians(angle) + 1e-9
@@ -91,8 +84,6 @@ def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        red: size of red over that of green, 0.9 to 1.1.
-        blue: size of blue over that of green, 0.9 to 1.1.
 
     Returns:
         The image with scaled channels, same type and shape.
@@ -122,7 +113,6 @@ def sharpen(image: AnyImage, *, amount: float, radius: float = 1.0) -> AnyImage:
 
     Args:
         image: (H, W, 3), uint8 or floating point.
-        amount: 0 or more.
         radius: standard deviation of the blur, pixels.
 
     Returns:

@@ -59,8 +59,6 @@ class SensorNoise:
 
         Args:
             image: (H, W, C), uint8 or floating point, amplified; what is below 0 counts as 0 light.
-            seed: of the frame.
-            amplification: by what the amplifier multiplies.
         """
         values, random = as_float(image), np.random.default_rng(seed)
         if math.isinf(self.electrons):
@@ -100,7 +98,6 @@ def physical_noise(
         s1: standard deviation that photons alone have at full scale, in full scales, 0 or more.
         s2: standard deviation of the noise before the amplifier, in full scales, 0 or more.
         s_adc: standard deviation of further noise behind the amplifier, in full scales, 0 or more.
-        seed: of the random numbers.
         amplification: of the camera's amplifier; it multiplies s1^2 and s2, not s_adc.
 
     Returns:
@@ -137,8 +134,6 @@ def emva1288_noise(  # noqa: PLR0913 - the fields of a data sheet
 
     Args:
         image: (H, W, C), uint8 or floating point, linear light.
-        bit_depth: bits of the converter, 1 to 16.
-        temporal_dark_noise: standard deviation before the amplifier, electrons.
         system_gain: K, digital numbers an electron; so that a full pixel is full scale, if left out.
         saturation_capacity: electrons that a pixel holds; those that make full scale, if left out.
         quantum_efficiency: electrons a photon, above 0 to 1; together with photons.
@@ -146,8 +141,6 @@ def emva1288_noise(  # noqa: PLR0913 - the fields of a data sheet
         dsnu: DSNU1288, standard deviation of the pixels' offsets, electrons.
         prnu: PRNU1288, standard deviation of the pixels' responses, percent.
         device: whole number; each device has its own offsets and responses, the same in all its images.
-        seed: of the random numbers.
-        amplification: of the camera's amplifier; it multiplies the system gain.
 
     Returns:
         The noisy image, same type and shape.

@@ -38,14 +38,7 @@ class ReferencePictures(ShortRepr):
 
     @classmethod
     def of_set(cls, frames: FrameSet) -> ReferencePictures:
-        """The pictures of a set.
-
-        Args:
-            frames: the set.
-
-        Raises:
-            UsageError: the set has no pictures.
-        """
+        """The pictures of a set."""
         images = frames.images
         rows = [] if images is None else [index for index in range(len(frames)) if images.has(index)]
         if images is None or not rows:
@@ -56,9 +49,7 @@ class ReferencePictures(ShortRepr):
         """The step of a chain that adapts a set's pictures to this reference.
 
         Args:
-            adaptation: the way.
             partners: for each frame of that set the number of the reference's frame; None for the mean of the set.
-            progress: opens a progress bar while the set is measured.
         """
         if partners is not None:
             return FrameStep(adaptation.name, _EachItsOwn(adaptation, self.images, partners))
@@ -74,10 +65,6 @@ class ReferencePictures(ShortRepr):
 
     def draw(self, names: Sequence[str], seed: int) -> IntArray:
         """A random picture of the set for each frame: it follows from the seed and the frame's name alone.
-
-        Args:
-            names: of the frames.
-            seed: 0 or more.
 
         Returns:
             int64 (N,), numbers of the reference's frames.
@@ -102,16 +89,8 @@ class _EachItsOwn:
 def with_twins(frames: FrameSet, reference: FrameSet, losses: Losses) -> tuple[FrameSet, IntArray, IntArray]:
     """The frames that have a twin with a picture in the reference: of the same stamp, or without stamps the same name.
 
-    Args:
-        frames: the set that is adapted.
-        reference: the set of the twins.
-        losses: grows by the frames without a twin.
-
     Returns:
         The set without them; int64 (N,), numbers of the reference's frames; int64 (N,), numbers that its own had.
-
-    Raises:
-        UsageError: no frame has a twin.
     """
     images = reference.images
     ours, theirs = pair_frames(frames, reference)
@@ -130,11 +109,7 @@ def with_images_of(frames: FrameSet, pictures: FrameSet) -> FrameSet:
     """A set with pictures that another program has made of its own, one for each frame, of the same name and size.
 
     Args:
-        frames: the set.
         pictures: the pictures, such as a folder of them; what it has besides is not taken.
-
-    Returns:
-        The set with these pictures.
 
     Raises:
         UsageError: a frame has no picture of its name, or one of another size.

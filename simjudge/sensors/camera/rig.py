@@ -64,9 +64,6 @@ class MountedCamera:
     def noise_seed(self, seed: int) -> int:
         """The seed of this camera's noise: cameras that take an image at the same time have noise of their own.
 
-        Args:
-            seed: of the run.
-
         Returns:
             The run's seed for the one camera of a car without a rig, which is called `camera`.
         """

@@ -131,9 +131,6 @@ class Rig:
 
         Args:
             mounts: the car's own, by name. The camera that drives sits at the mount `camera` unless it has another.
-
-        Raises:
-            UsageError: a camera has no mount.
         """
         out = []
         for index, (each, mount) in enumerate(self.cameras):

@@ -20,7 +20,6 @@ def frame_stamp_offset(rate: float, number: int) -> int:
 
     Args:
         rate: frames a second.
-        number: of the frame, from 0.
 
     Returns:
         Nanoseconds.
@@ -32,7 +31,6 @@ def exposure_stamps(camera: Camera, stamp: int) -> list[int]:
     """Moments of the exposure of the frame with a stamp, nanoseconds, in order.
 
     Args:
-        camera: its shutter and number of samples.
         stamp: of the frame, nanoseconds.
 
     Returns:
@@ -50,7 +48,6 @@ def middle_stamp(camera: Camera, stamp: int) -> int:
     """The middle of that exposure: what stands where the smear's middle is.
 
     Args:
-        camera: its shutter.
         stamp: of the frame, nanoseconds.
 
     Returns:
@@ -63,7 +60,6 @@ def ready_stamp(camera: Camera, stamp: int) -> int:
     """When the frame is handed over.
 
     Args:
-        camera: its shutter and lag.
         stamp: of the frame, nanoseconds.
 
     Returns:

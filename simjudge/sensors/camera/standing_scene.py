@@ -50,12 +50,7 @@ class StandingScene:
     """Takes pictures one by one; keeps sums, and the block means of each picture."""
 
     def __init__(self, name: str, linear: Callable[[FloatImage], FloatImage]) -> None:
-        """Begin without pictures.
-
-        Args:
-            name: what the pictures are from, for messages.
-            linear: turns the pictures' values, full scale 1, into linear light.
-        """
+        """Begin without pictures."""
         self._name, self._linear = name, linear
         self._frames: list[str] = []
         self._blocks: list[FloatArray] = []
@@ -70,7 +65,6 @@ class StandingScene:
         """Take a picture.
 
         Args:
-            frame_name: its name, for messages.
             values: (H, W, C), full scale 1, not linearized.
             at_limit: where it holds the least or the largest value that it can, (H, W, C).
 
@@ -102,9 +96,6 @@ class StandingScene:
 
     def noise(self, *, compressed: bool = False) -> PixelNoise:
         """Mean and variance of each pixel.
-
-        Args:
-            compressed: whether the pictures were stored with losses, for messages.
 
         Raises:
             SimjudgeError: there are too few pictures, or the scene does not stand in them.

@@ -72,7 +72,6 @@ class CameraDifference:
         """The filters for one side, in the order in which a camera has them.
 
         Args:
-            side: "a" or "b".
             causes: names of `CAUSES` that count; None for all.
 
         Returns:
@@ -89,19 +88,11 @@ class CameraDifference:
         return [cause.name for cause in CAUSES if any(cause.steps(self, side) for side in SIDES)]
 
     def side(self, name: str) -> str:
-        """Whose pictures a cause changes.
-
-        Args:
-            name: of a cause that `causes` lists.
-        """
+        """Whose pictures a cause changes."""
         return next(side for side in SIDES if _cause(name).steps(self, side))
 
     def at_end(self, name: str) -> list[str]:
-        """What of a cause lies at the end of the range that is looked for, so that the true value may lie beyond.
-
-        Args:
-            name: of a cause.
-        """
+        """What of a cause lies at the end of the range that is looked for, so that the true value may lie beyond."""
         found: dict[str, list[tuple[str, float, tuple[float, ...]]]] = {
             "haze": [("density", abs(self.haze), (MOST_HAZE,))],
             "motion_blur": [("length", max(map(abs, self.motion)), (LONGEST,))],
@@ -224,11 +215,7 @@ CAUSES = tuple(CameraCause(name, words, _STEPS[name]) for name, words in CAMERA_
 
 
 def cause_words(name: str) -> str:
-    """A cause as sentences write it.
-
-    Args:
-        name: of one of `CAUSES`.
-    """
+    """A cause as sentences write it."""
     return _cause(name).words
 
 

@@ -84,11 +84,7 @@ class PicturePair(ShortRepr):
     measured: dict[tuple[str, str], PictureStatistics] = field(default_factory=dict)
 
     def statistics(self, difference: CameraDifference) -> tuple[PictureStatistics, PictureStatistics]:
-        """Statistics of both sides behind the filters of a difference.
-
-        Args:
-            difference: whose filters act.
-        """
+        """Statistics of both sides behind the filters of a difference."""
         return self._of("a", difference.steps("a")), self._of("b", difference.steps("b"))
 
     def _of(self, side: str, steps: Sequence[Step]) -> PictureStatistics:
@@ -104,7 +100,6 @@ def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
     """Read some pictures of a set, evenly chosen.
 
     Args:
-        frames: with images.
         count: at most so many; damaged and missing ones are passed over.
 
     Raises:
@@ -133,12 +128,7 @@ def estimate_difference(
     Args:
         a: pictures of A, uint8 (H, W, 3).
         b: pictures of B. The more alike the scenes are, the better: pairs are best.
-        rounds: how often every cause is estimated anew.
         start: an estimate on like pictures; None for no difference.
-        advance: told (causes done, causes in all).
-
-    Returns:
-        The difference; what is too small to matter is nothing.
     """
     pair, found = PicturePair(a, b, start is not None), start or CameraDifference()
     total = rounds * len(_ESTIMATORS)

@@ -43,12 +43,7 @@ def estimation_error(
     """Estimate a difference again, on drawn pictures and on pictures for which it is known.
 
     Args:
-        a, b: the pictures that it was estimated on.
-        found: the estimate.
         paired: whether pictures of one number show the same, so that they are drawn together.
-        seed: of the draws.
-        refits: how often pictures are drawn.
-        advance: told (estimates done, estimates in all).
     """
     random = np.random.default_rng([seed, _STREAM])
     drawn = []

@@ -74,7 +74,6 @@ def frequency_difference(
     """Find motion and sharpening between two sets, neither of which has filters against blur, noise and both of them.
 
     Args:
-        a, b: two sets that show like things in the mean.
         near: what was found on like pictures; None looks everywhere, which takes ten times as long.
 
     Returns:

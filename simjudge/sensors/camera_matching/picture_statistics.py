@@ -84,14 +84,7 @@ class PictureStatistics(ShortRepr):
 
     @classmethod
     def pooled(cls, parts: Sequence[PictureStatistics]) -> PictureStatistics:
-        """Several pictures together.
-
-        Args:
-            parts: at least one.
-
-        Raises:
-            SimjudgeError: there are none.
-        """
+        """Several pictures together."""
         if not parts:
             raise SimjudgeError("no picture to measure a camera on")
         columns = [sum(getattr(part, field.name) for part in parts) for field in fields(cls)]
@@ -103,12 +96,6 @@ def measure_pictures(images: Iterable[RgbImage]) -> PictureStatistics:
 
     Args:
         images: uint8 (H, W, 3) each, red first.
-
-    Returns:
-        Their sums.
-
-    Raises:
-        SimjudgeError: there is none.
     """
     return PictureStatistics.pooled([measure_picture(image) for image in images])
 
@@ -118,9 +105,6 @@ def measure_picture(image: RgbImage) -> PictureStatistics:
 
     Args:
         image: uint8 (H, W, 3), red first.
-
-    Returns:
-        Its counts and sums.
     """
     luminance = image.astype(np.float32) @ _LUMINANCE
     planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]

@@ -60,9 +60,7 @@ def tone_difference(a: PictureStatistics, b: PictureStatistics, *, offsets: bool
     All keep the order of grey levels, so quantiles go over into quantiles.
 
     Args:
-        a: the set to be matched.
         b: the set whose grey levels are changed.
-        offsets: whether levels may be lifted.
 
     Returns:
         What leads from B to A; nothing where the sets tell nothing.
@@ -110,9 +108,6 @@ def _histogram_quantiles(counts: FloatArray, shares: tuple[float, ...]) -> Float
 def vignetting_difference(a: PictureStatistics, b: PictureStatistics) -> float:
     """How much more A darkens towards its corners than B, by the cosine-fourth law.
 
-    Args:
-        a, b: two sets that show like things in the mean.
-
     Returns:
         Squared tangent of the view's angle in the corners, of the law that leads from B to A; below 0 where B is the
         darker one.
@@ -153,9 +148,6 @@ def sharpness_difference(a: PictureStatistics, b: PictureStatistics) -> float:
 def noise_variances(statistics: PictureStatistics) -> tuple[FloatArray, FloatArray]:
     """Variance of fine noise by brightness, from the median of the diagonal detail.
 
-    Args:
-        statistics: of some pictures.
-
     Returns:
         Brightness (K,), full scale 1, and variance (K,), grey levels squared, of the ranges that hold enough.
     """
@@ -180,9 +172,6 @@ def jpeg_quality(statistics: PictureStatistics) -> int | None:
 
     Coefficients behind JPEG are whole multiples of the steps of its table. The mean of cos(2 pi c / step) is then near
     1, and near 0 for other tables. The tables are those of ITU-T T.81, annex K, as libjpeg scales them.
-
-    Args:
-        statistics: of some pictures.
 
     Returns:
         Quality, 5 to 92; None where no table fits: no JPEG, a better one, or one that other filters followed.
@@ -215,9 +204,6 @@ def mosaic_contrast(statistics: PictureStatistics) -> tuple[float, str]:
     """How much the 2x2 grid of a Bayer mosaic shows.
 
     Sampled pixels lie off the mean of their neighbours, interpolated ones near it.
-
-    Args:
-        statistics: of some pictures.
 
     Returns:
         Logarithm of how much more sampled green pixels are off than interpolated ones, 0 or more; and the pattern that

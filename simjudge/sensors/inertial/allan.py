@@ -93,9 +93,6 @@ def allan_deviation(readings: FloatArray, rate: float) -> AllanDeviation:
     Args:
         readings: (N, D) or (N,), of a sensor that does not move.
         rate: readings a second.
-
-    Returns:
-        The deviation of each axis.
     """
     values = readings.reshape(len(readings), -1)
     values = values - values.mean(axis=0)
@@ -119,10 +116,6 @@ def fit_noise(allan: AllanDeviation, axis: int) -> FittedNoise:
 
     Allan variances an octave apart are fitted by N^2 / tau + K^2 tau / 3, both terms 0 or more, each weighted by its
     relative error: sqrt(2 / degrees of freedom). They are of the same readings, which widens the stated errors.
-
-    Args:
-        allan: the deviations.
-        axis: which column.
 
     Returns:
         The noise of that axis; a walk within two standard errors of 0 is none.

@@ -130,10 +130,6 @@ def magnetic_field(reference: Triple, year: float | None) -> Triple:
 
     Args:
         reference: longitude, latitude (degrees) and altitude (m) of the place.
-        year: with its fraction.
-
-    Returns:
-        East, north, up, tesla.
 
     Raises:
         SimjudgeError: pygeomag is not installed, or its model does not cover the year.

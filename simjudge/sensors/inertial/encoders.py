@@ -46,9 +46,6 @@ def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius:
         wheelbase: metres between the axles.
         track: metres between left and right wheels.
         wheel_radius: metres.
-
-    Returns:
-        The wheels at the times of the motion.
     """
     velocity = rotate_back(motion.orientation, motion.velocity)
     turn = motion.angular_velocity[:, 2]
@@ -72,8 +69,6 @@ class WheelEncoders:
         """Make the encoders; they have counted nothing yet.
 
         Args:
-            spec: what they are.
-            seed: of the slip.
             start: nanoseconds of the first reading; None: the first sample.
         """
         self.spec = spec
@@ -162,7 +157,6 @@ def wheel_odometry(readings: Readings, spec: EncodersSpec, wheel_radius: float, 
     """Integrate ticks: the way of the axle's middle and its turn between two readings, as an arc.
 
     Args:
-        readings: of the encoders.
         spec: of the encoders; its wheel_radius and track, where it has them, stand for the car's.
         wheel_radius: metres, the car's.
         track: metres, the car's.

@@ -114,12 +114,6 @@ class ImuCalibration(ShortRepr):
 def calibrate_series(series: ImuSeries) -> ImuCalibration:
     """Fit the noise of an IMU that stands.
 
-    Args:
-        series: its readings.
-
-    Returns:
-        The noise of each axis.
-
     Raises:
         SimjudgeError: the series is too short, lacks readings, or the IMU moves or reads other units.
     """

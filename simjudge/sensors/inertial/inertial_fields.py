@@ -67,11 +67,7 @@ class OneNoiseFields(SensorFields):
         return 3
 
     def spec(self, name: str) -> InertialSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         return InertialSpec(**self.common(name), noise=self.noise.model(self.rate, self.dimension()))
 
 
@@ -136,10 +132,6 @@ class ImuFields(SensorFields):
         return min(1 / self.rate, _USUAL_WINDOW)
 
     def spec(self, name: str) -> ImuSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         gyroscope, accelerometer = self._models()
         return ImuSpec(**self.common(name), gyroscope=gyroscope, accelerometer=accelerometer)

@@ -44,7 +44,6 @@ class InertialSensor:
         """Make the sensor; it has read nothing yet.
 
         Args:
-            spec: an `InertialSpec`, `ImuSpec`, `MagnetometerSpec` or `GpsSpec`.
             seed: of its random numbers, which follow from the seed and the sensor's name.
             start: nanoseconds at which the first reading begins to collect; None: the first sample.
 
@@ -127,12 +126,7 @@ class FilteredReadings:
     """Makes readings of one sensor out of truth and noise, with its filters."""
 
     def __init__(self, spec: SensorSpec, entropy: tuple[int, ...]) -> None:
-        """Prepare the filters of all stages.
-
-        Args:
-            spec: of the sensor.
-            entropy: the seed of its random numbers.
-        """
+        """Prepare the filters of all stages."""
         self._spec, self._lag = spec, round(spec.lag * SECOND)
         self._before, self._middle, self._after = (FilterChain(spec.filters, stage, entropy) for stage in STAGES)
 
@@ -142,10 +136,6 @@ class FilteredReadings:
         Args:
             stamp: int64 (N,), nanoseconds.
             truth: (N, D), what there is to measure.
-            measure: adds the noise.
-
-        Returns:
-            The readings that no filter lost.
         """
         spec, available = self._spec, stamp + self._lag
         made = Readings(spec.name, spec.kind, stamp, available, measure(truth, slice(None)), truth)

@@ -71,11 +71,7 @@ class Motion(ShortRepr):
         return len(self.stamp)
 
     def __getitem__(self, part: slice) -> Motion:
-        """Some of the samples.
-
-        Args:
-            part: which.
-        """
+        """Some of the samples."""
         optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
         return Motion(
             self.stamp[part], self.position[part], self.orientation[part], self.velocity[part],
@@ -83,14 +79,7 @@ class Motion(ShortRepr):
         )  # fmt: skip
 
     def join(self, later: Motion) -> Motion:
-        """These samples and later ones.
-
-        Args:
-            later: with accelerations where these have them.
-
-        Returns:
-            All of them.
-        """
+        """These samples and later ones."""
         if (self.acceleration is None) != (later.acceleration is None):
             raise UsageError("motion: some samples have accelerations and some have none")
         both: tuple[FloatArray, FloatArray] | tuple[None, None] = None, None
@@ -126,13 +115,8 @@ def motion_of_trajectory(
     oscillation of angular frequency w is weakened by exp(-(w smoothing)^2 / 2).
 
     Args:
-        trajectory: the poses.
         step: seconds between the samples.
         smoothing: standard deviation of the Gaussian, seconds; 0: the motion goes through every pose.
-        limits: the longest gap between poses that is believed.
-
-    Returns:
-        Samples from the first pose to the last.
 
     Raises:
         UsageError: the step is not above 0, or the smoothing is below 0.

@@ -62,9 +62,7 @@ class NoiseSource:
         """Begin without bias.
 
         Args:
-            model: the noise.
             rate: readings a second.
-            seed: of the random numbers.
         """
         self._random = np.random.default_rng(seed)
         self._mean, self._deviation = np.array(model.mean), np.array(model.deviation)
@@ -73,9 +71,6 @@ class NoiseSource:
 
     def draw(self, count: int) -> FloatArray:
         """Draw the noise of the next readings; one after the other gives the same numbers as all at once.
-
-        Args:
-            count: how many readings.
 
         Returns:
             float64 (count, 3).
@@ -98,9 +93,6 @@ def walk_of_instability(lowest: FloatArray, density: FloatArray) -> FloatArray:
     Args:
         lowest: the lowest Allan deviation, which data sheets call (in-run) bias instability or stability.
         density: N, unit / sqrt(Hz), of the same shape, above 0 where `lowest` is.
-
-    Returns:
-        K, unit / sqrt(s).
     """
     out: FloatArray = math.sqrt(3) / 2 * lowest**2 / np.where(density > 0, density, 1.0)
     return out

@@ -81,7 +81,6 @@ class Measure:
 
         Args:
             units: the units there are, with what they are in SI units.
-            at: the field, for the message.
 
         Raises:
             PydanticCustomError: the unit is none of them.
@@ -99,11 +98,7 @@ class MeasureType(FieldType):
     """A number, three of them, or a text with a unit: 0.01, [0.1, 0.1, 0.2], "175 ug/sqrt(Hz)"."""
 
     def __init__(self, *, negative: bool = False) -> None:
-        """Take the sign.
-
-        Args:
-            negative: whether numbers may be below 0.
-        """
+        """Take the sign."""
         self._negative = negative
 
     @property
@@ -187,8 +182,6 @@ class AxisNoiseFields(Fields):
 
         Args:
             rate: readings a second.
-            dimension: what the sensor measures.
-            part: of several, which one has this noise, for messages.
 
         Raises:
             PydanticCustomError: a unit is unknown, or there is a bias_instability without white noise.

@@ -104,11 +104,7 @@ class GpsFields(_GeoreferencedFields):
         return LENGTH
 
     def spec(self, name: str) -> GpsSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         noise = self.noise.model(self.rate, LENGTH)
         return GpsSpec(**self.common(name), noise=noise, reference=self.reference)
 
@@ -151,11 +147,7 @@ class MagnetometerFields(_GeoreferencedFields):
         return found
 
     def spec(self, name: str) -> MagnetometerSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         return MagnetometerSpec(
             **self.common(name),
             noise=self.noise.model(self.rate, FIELD),
@@ -210,11 +202,7 @@ class EncodersFields(SensorFields):
         return len(self.wheels)
 
     def spec(self, name: str) -> EncodersSpec:
-        """The sensor.
-
-        Args:
-            name: its name in the file.
-        """
+        """The sensor."""
         return EncodersSpec(
             **self.common(name),
             wheels=self.wheels,

@@ -46,11 +46,7 @@ class Readings(ShortRepr):
         )
 
     def join(self, later: Readings) -> Readings:
-        """These readings and later ones of the same sensor.
-
-        Args:
-            later: the others.
-        """
+        """These readings and later ones of the same sensor."""
         return Readings(
             self.sensor,
             self.kind,
@@ -69,11 +65,7 @@ class HeldReadings:
         self._held: Readings | None = None
 
     def put(self, readings: Readings) -> None:
-        """Take readings in.
-
-        Args:
-            readings: later than those that were put before.
-        """
+        """Take readings in."""
         self._held = readings if self._held is None else self._held.join(readings)
 
     def take(self, now: int) -> Readings | None:

@@ -20,10 +20,6 @@ Segments = tuple[FloatArray, FloatArray]
 def turn_rate(motion: Motion, mount: Pose) -> Segments:
     """What a gyroscope measures, rad/s.
 
-    Args:
-        motion: of the body.
-        mount: the sensor's frame in the body's.
-
     Returns:
         float64 (N - 1, 3) each.
     """
@@ -35,10 +31,6 @@ def specific_force(motion: Motion, mount: Pose) -> Segments:
     """What an accelerometer measures, m/s^2: acceleration less gravity, +9.81 upwards at rest.
 
     At r from the body's origin it is a + alpha x r + omega x (omega x r) - g.
-
-    Args:
-        motion: of the body.
-        mount: the sensor's frame in the body's.
 
     Returns:
         float64 (N - 1, 3) each.
@@ -60,8 +52,6 @@ def field_in_sensor(motion: Motion, mount: Pose, field: FloatArray) -> Segments:
     """What a magnetometer measures.
 
     Args:
-        motion: of the body.
-        mount: the sensor's frame in the body's.
         field: (3,), of the earth, east, north, up.
 
     Returns:
@@ -73,10 +63,6 @@ def field_in_sensor(motion: Motion, mount: Pose, field: FloatArray) -> Segments:
 
 def place(motion: Motion, mount: Pose) -> Segments:
     """Where a sensor is in the world, metres.
-
-    Args:
-        motion: of the body.
-        mount: the sensor's frame in the body's.
 
     Returns:
         float64 (N - 1, 3) each.

@@ -60,7 +60,6 @@ class WindowAverage:
 
         Args:
             window: seconds; 0 reads the signal at the stamp.
-            size: numbers of the signal.
         """
         self._window = round(window * SECOND)
         self._knot = np.zeros(0, np.int64)

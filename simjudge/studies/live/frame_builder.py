@@ -35,8 +35,6 @@ class LiveFrameBuilder:
 
         Args:
             stamp: of the frame, nanoseconds.
-            labels, detections: LabelledObjectArray or DetectionArray, or vision_msgs/Detection2DArray.
-            losses: grows by boxes that are left out.
 
         Returns:
             A set of one frame; None where it cannot be used, which is counted.

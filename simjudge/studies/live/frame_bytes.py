@@ -25,10 +25,6 @@ def pack(frame: FrameSet, **notes: Any) -> bytes:
 
     Args:
         frame: a set of one frame, labelled and predicted; its image is not packed.
-        **notes: values that JSON can hold.
-
-    Returns:
-        What `unpack` reads, bit by bit.
     """
     predictions = Predictions.empty() if frame.predictions is None else frame.predictions
     parts: list[bytes] = []
@@ -47,17 +43,7 @@ def pack(frame: FrameSet, **notes: Any) -> bytes:
 
 
 def unpack(record: bytes) -> tuple[FrameSet, dict[str, Any]]:
-    """Unpack what was packed.
-
-    Args:
-        record: the bytes that `pack` made.
-
-    Returns:
-        The frame and the notes.
-
-    Raises:
-        SimjudgeError: the bytes hold no frame.
-    """
+    """Unpack what was packed."""
     try:
         place = 4 + int.from_bytes(record[:4], "little")
         head = json.loads(record[4:place])

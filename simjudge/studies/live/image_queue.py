@@ -52,9 +52,6 @@ class ImageQueue:
 
         Args:
             item: the image; it is added even if the memory is used up.
-
-        Returns:
-            How many older images it replaced.
         """
         with self._change:
             replaced = 0
@@ -88,11 +85,7 @@ class ImageQueue:
             self._change.notify_all()
 
     def clear(self) -> list[QueuedImage]:
-        """Remove all images that wait.
-
-        Returns:
-            The removed images, oldest first.
-        """
+        """Remove all images that wait."""
         with self._change:
             removed = list(self._items)
             self._items.clear()

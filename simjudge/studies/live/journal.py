@@ -37,8 +37,6 @@ class Journal:
         """Open or begin a journal.
 
         Args:
-            path: the file.
-            key: 64 hexadecimal digits that say what the records belong to.
             resume: go on with what is there; else it is written anew.
 
         Raises:
@@ -66,14 +64,7 @@ class Journal:
             raise
 
     def append(self, record: bytes) -> None:
-        """Add a record.
-
-        Args:
-            record: the bytes, one or more, shorter than 1 GiB.
-
-        Raises:
-            SimjudgeError: the disk is full.
-        """
+        """Add a record."""
         whole = _HEAD.pack(len(record), zlib.crc32(record)) + record
         end = self._file.tell()
         try:

@@ -211,11 +211,7 @@ class LiveJudge:
         return ComparisonNumbers(by_class, self._entry(list(comparisons.values()), None, wrong))
 
     def collected(self) -> FrameSet:
-        """All kept frames as one set, in order of stamp where they have stamps, else of arrival.
-
-        Raises:
-            SimjudgeError: no frame has come in.
-        """
+        """All kept frames as one set, in order of stamp where they have stamps, else of arrival."""
         self._forget_old(0.0)
         if not self._kept:
             raise SimjudgeError("no live frame has come in; nothing can be compared")

@@ -31,9 +31,6 @@ class LiveClasses:
     def apply(self, frame: FrameSet) -> FrameSet:
         """A frame with its classes renamed.
 
-        Args:
-            frame: labelled and predicted.
-
         Raises:
             SimjudgeError: labels and detections have no class in common, one of them has no names, and no frame before
                 had a class in common.

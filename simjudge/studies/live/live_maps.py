@@ -31,7 +31,6 @@ class LiveMaps:
         Args:
             settings: of the maps; `deskew` needs the scan that follows, and is not done.
             size: width and height of the grid, metres.
-            losses: takes scans that are left out.
         """
         self._settings, self._reach, self._losses = settings, size / 2, losses
         self._sides: tuple[_LiveMap, _LiveMap] | None = None
@@ -40,13 +39,8 @@ class LiveMaps:
         """Enter a scan.
 
         Args:
-            side: 0 real, 1 virtual.
             stamp: nanoseconds; a scan that is not newer than the one before of its side is left out.
-            cloud: the scan.
             pose: of the lidar in the fixed frame, which is that of both lidars.
-
-        Raises:
-            SimjudgeError: the cloud cannot be read.
         """
         if self._sides is None:
             place = np.array([pose.position])

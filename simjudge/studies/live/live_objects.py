@@ -65,14 +65,7 @@ class LiveObjects:
         return max(self._pairs)
 
     def add(self, real: FrameSet, virtual: FrameSet) -> tuple[Sightings, Sightings]:
-        """Add a pair; pairs that are older than the window are dropped.
-
-        Args:
-            real, virtual: sets of one frame each, with one stamp.
-
-        Returns:
-            What each of them shows.
-        """
+        """Add a pair; pairs that are older than the window are dropped."""
         settings = self._finder.settings
         seen = tuple(self._finder.sightings(each, settings.follow, virtual=each is virtual) for each in (real, virtual))
         hu = [_values(binary_hu_series(frames, one)) for frames, one in zip((real, virtual), seen, strict=True)]

@@ -98,12 +98,6 @@ class LiveSession:
     def __init__(self, options: LiveOptions, reference: InputSet, builder: LiveFrameBuilder, log: Log) -> None:
         """Make the reference's contexts, and restore what a killed run left in the journal.
 
-        Args:
-            options: how live frames are compared.
-            reference: a labelled and predicted set.
-            builder: makes frames from messages.
-            log: told what a person should know.
-
         Raises:
             SimjudgeError: the reference has no labels or no predictions; the journal is damaged or another's.
         """
@@ -132,9 +126,6 @@ class LiveSession:
     def add(self, match: MatchedMessages) -> JudgedFrame | None:
         """Judge the frame of a matched pair of messages.
 
-        Args:
-            match: labels and detections of the frame.
-
         Returns:
             The judged frame; None where it cannot be used, or does not count again.
         """
@@ -151,21 +142,13 @@ class LiveSession:
         return self._judge(key, frame, losses)
 
     def count_unmatched(self, message: UnmatchedMessage) -> None:
-        """Count a message that found no partner.
-
-        Args:
-            message: which, and why.
-        """
+        """Count a message that found no partner."""
         if self.tally.add_unmatched(message):
             left = (message.side, message.stamp, message.reason)
             self._write(_LOSS_RECORD + json.dumps({"left": left}).encode())
 
     def reset(self) -> int:
-        """Forget the live frames; the reference stays.
-
-        Returns:
-            How many frames there were.
-        """
+        """Forget the live frames; the reference stays."""
         count = self.judge.frame_count
         self.judge, self.tally = self._new_judge(), LiveTally()
         self._classes = self._new_classes()
@@ -175,9 +158,6 @@ class LiveSession:
 
     def with_reference(self, reference: InputSet) -> LiveSession:
         """A session that starts anew with another reference, and takes the journal over.
-
-        Args:
-            reference: a labelled and predicted set.
 
         Raises:
             SimjudgeError: the other set has no labels or no predictions; this session stays as it is.
@@ -211,11 +191,7 @@ class LiveSession:
             self._journal = None
 
     def inputs(self, units: tuple[int, int] = (0, 0)) -> dict[str, Any]:
-        """The entry `inputs` of result.json.
-
-        Args:
-            units: sampling units of A and B, as in `PairResult`.
-        """
+        """The entry `inputs` of result.json."""
         live_side = "a" if self.options.live_is_a else "b"
         live = {
             "path": "", "name": LIVE, "sha256": "", "format": LIVE, "frames": self.judge.frame_count,
@@ -239,15 +215,7 @@ class LiveSession:
         return out
 
     def job(self, *, both: bool, resampled: bool = True) -> ComparisonJob:
-        """The comparison of everything so far, to be made in another process.
-
-        Args:
-            both: also in the other direction.
-            resampled: find certainty, as far as the settings ask for it.
-
-        Raises:
-            SimjudgeError: no frame has come in.
-        """
+        """The comparison of everything so far, to be made in another process."""
         live, known = self.judge.collected(), self._reference.frames
         sets = (live, known) if self.options.live_is_a else (known, live)
         settings = replace(self.settings, masks=self.judge.masks)
@@ -264,11 +232,6 @@ class LiveSession:
 
         Args:
             resampling: whether certainty is found. Until it is, the parameters say `"certainty": "not yet"`.
-            deadline: `time.monotonic` after which no more draws begin.
-            advance: told (contexts done, contexts in all).
-
-        Raises:
-            SimjudgeError: nothing can be compared.
         """
         job = self.job(both=False, resampled=resampling is Resampling.NOW)
         result: PairResult = compare_pair(job.a, job.b, job.settings, advance=advance, deadline=deadline)
@@ -384,18 +347,7 @@ class LiveSession:
 def load_reference(
     path: Path, predictions: Path | None, options: LiveOptions, log: Log, progress: ProgressBar
 ) -> InputSet:
-    """Read a reference set; the model of the options, if any, makes predictions that are not given.
-
-    Args:
-        path: of the set.
-        predictions: made before, in place of those in the set.
-        options: with the settings of the comparison.
-        log: told what a person should know.
-        progress: shows how far the detector is.
-
-    Raises:
-        SimjudgeError: it cannot be read.
-    """
+    """Read a reference set; the model of the options, if any, makes predictions that are not given."""
     settings = options.settings
     side = read_input(path, predictions, allow_outside=settings.allow_outside, rename=settings.rename)
     if options.live_is_a:

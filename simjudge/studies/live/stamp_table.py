@@ -31,7 +31,6 @@ class StampTable:
 
         Args:
             stamp: nanoseconds.
-            value: from 0 to 2^32 - 1.
         """
         if stamp in self:
             return

@@ -142,11 +142,7 @@ class StreamMatcher:
         Args:
             side: 0 for the first stream, 1 for the second.
             stamp: nanoseconds.
-            item: the message.
             now: seconds on a steady clock, for the waiting.
-
-        Returns:
-            What is settled by it, in order.
         """
         mine, other = self._streams[side], self._streams[1 - side]
         events: list[Event] = list(self._order(side, stamp, now))
@@ -176,9 +172,6 @@ class StreamMatcher:
 
         Args:
             now: seconds on the steady clock of `add`.
-
-        Returns:
-            What is settled, in order.
         """
         events: list[Event] = []
         for side in _SIDES:

@@ -46,7 +46,6 @@ class LiveTally:
         """Whether a frame has come before; if so, it is counted as repeated.
 
         Args:
-            key: of the frame.
             frame: a set of one frame, None where the messages make none.
         """
         lap, stamp = key
@@ -58,36 +57,18 @@ class LiveTally:
         return True
 
     def add_frame(self, key: FrameKey, frame: FrameSet, losses: Losses) -> None:
-        """Count a judged frame.
-
-        Args:
-            key: of the frame.
-            frame: a set of one frame, labelled and predicted.
-            losses: what was left out of it.
-        """
+        """Count a judged frame."""
         self._checksums.setdefault(key[0], StampTable()).add(key[1], _checksum(frame))
         self.newest_stamp = max(self.newest_stamp, key[1])
         self._losses.extend(losses)
 
     def add_lost_frame(self, key: FrameKey, losses: Losses) -> None:
-        """Count a frame that cannot be used.
-
-        Args:
-            key: of the frame.
-            losses: why.
-        """
+        """Count a frame that cannot be used."""
         self._checksums.setdefault(key[0], StampTable()).add(key[1])
         self._losses.extend(losses)
 
     def add_unmatched(self, message: UnmatchedMessage) -> bool:
-        """Count a message without a partner, once.
-
-        Args:
-            message: which, and why.
-
-        Returns:
-            Whether it is new.
-        """
+        """Count a message without a partner, once."""
         key = (message.side, message.reason)
         is_new = message.stamp not in self._unmatched[key]
         self._unmatched[key].add(message.stamp)
@@ -127,23 +108,12 @@ class LiveTally:
 
 
 def losses_to_json(losses: Losses) -> list[list[Any]]:
-    """Losses as JSON can hold them.
-
-    Args:
-        losses: kinds with counts and examples.
-
-    Returns:
-        Kind, count and examples of each.
-    """
+    """Losses as JSON can hold them."""
     return [[kind, count, losses.examples.get(kind, [])] for kind, count in losses.counts.items()]
 
 
 def losses_from_json(entries: list[list[Any]]) -> Losses:
-    """Losses from what `losses_to_json` made.
-
-    Args:
-        entries: kind, count and examples of each.
-    """
+    """Losses from what `losses_to_json` made."""
     out = Losses()
     for kind, count, examples in entries:
         out.counts[kind] += count

@@ -7,11 +7,11 @@ from bag_samples import TYPES, header, write_mcap
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.recording import Recording
+from simjudge.questions.doctor import findings as names
 from simjudge.questions.doctor.graph_checks import GraphTopic, TopicEnd, check_graph
 from simjudge.questions.doctor.live_diagnosis import diagnose_graph
 from simjudge.questions.doctor.survey import survey_recording
 from simjudge.sensors.lidar_contract.outcomes import PASS
-from simjudge.questions.doctor import findings as names
 
 IMAGE = "sensor_msgs/msg/Image"
 

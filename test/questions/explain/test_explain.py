@@ -13,6 +13,7 @@ from simjudge.context.verdicts import GAPS
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.perception.detection import detect
+from simjudge.questions.explain import run as explain_module
 from simjudge.questions.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
 from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.run import explain_sets
@@ -21,7 +22,6 @@ from simjudge.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sensors.camera_matching.estimation_error import REFITS, EstimationError
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
-from simjudge.questions.explain import run as explain_module
 
 FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 BALANCE = Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})

@@ -10,6 +10,7 @@ from painted_discs import RedDetector, paint, seen_by
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.questions.fit import run as fit_module
 from simjudge.questions.fit.camera_fit import write_fitted_camera
 from simjudge.questions.fit.fitted_vector import PARAMETERS, chosen_parameters, decode, encode
 from simjudge.questions.fit.run import fit_camera as fit
@@ -17,7 +18,6 @@ from simjudge.questions.fit.settings import FITTED
 from simjudge.sensors.camera.camera_file import read_camera
 from simjudge.sensors.camera.chain import Step
 from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.questions.fit import run as fit_module
 
 pytest.importorskip("cma", reason="the extra fit")
 

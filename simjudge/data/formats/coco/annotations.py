@@ -43,22 +43,12 @@ _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json",
 
 
 def is_coco(content: Any) -> bool:
-    """Tell whether the content of a JSON file is COCO annotations.
-
-    Args:
-        content: the parsed file.
-
-    Returns:
-        True where it has images and annotations.
-    """
+    """Tell whether the content of a JSON file is COCO annotations."""
     return isinstance(content, dict) and isinstance(content.get("images"), list) and "annotations" in content
 
 
 def holds_coco(folder: Path) -> bool:
     """Whether a folder holds COCO annotations, usable or not.
-
-    Args:
-        folder: a folder.
 
     Returns:
         True where a file has one of the usual names. A damaged one counts: reading says what is wrong with it.
@@ -71,12 +61,6 @@ def read_coco(path: str | Path) -> FrameSet:
 
     Class ids are the category ids. An image without annotations is labelled, with nothing in it.
 
-    Args:
-        path: the annotations file, or a folder with one.
-
-    Returns:
-        The set.
-
     Raises:
         SimjudgeError: there are no annotations, or they name no usable image.
     """
@@ -88,18 +72,7 @@ def read_coco(path: str | Path) -> FrameSet:
 
 
 def read_coco_content(content: Any, path: Path) -> FrameSet:
-    """Read COCO annotations that are parsed already.
-
-    Args:
-        content: of the annotations file.
-        path: of the annotations file.
-
-    Returns:
-        The set.
-
-    Raises:
-        SimjudgeError: they name no usable image.
-    """
+    """Read COCO annotations that are parsed already."""
     sidecar = load_sidecar(path.parent) if path.name == ANNOTATIONS else Sidecar(path)
     return apply_sidecar(_read_plain(content, path, sidecar, is_own=bool(sidecar.frame)), sidecar)
 
@@ -108,11 +81,7 @@ def write_coco(frames: FrameSet, path: str | Path) -> Losses:
     """Write a set as a folder: images/, annotations.json, results.json (where predicted) and the sidecar.
 
     Args:
-        frames: the set.
         path: of the folder, which must not exist or be empty.
-
-    Returns:
-        Nothing is lost.
 
     Raises:
         SimjudgeError: something is there already, or it cannot be written.

@@ -20,10 +20,6 @@ _TOLERANCE = 0.01
 def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
     """Refuse boxes that are not x, y, width and height.
 
-    Args:
-        annotations: as the file has them.
-        path: of the file.
-
     Raises:
         SimjudgeError: the areas that the file states are those of corners.
     """

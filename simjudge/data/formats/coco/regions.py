@@ -17,10 +17,8 @@ def parse_region(
     """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
 
     Args:
-        row: the annotation or result.
         width: of its image, pixels.
         height: of its image, pixels.
-        where: names the row in messages.
         losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
 
     Returns:

@@ -25,9 +25,6 @@ log = logging.getLogger(__name__)
 def is_coco_results(content: Any) -> bool:
     """Tell whether the content of a JSON file is a list of COCO results.
 
-    Args:
-        content: the parsed file.
-
     Returns:
         True where it is a list whose first entries have an image id; an empty list counts.
     """
@@ -40,18 +37,7 @@ def parse_results(
     """Read results into rows, not yet checked.
 
     Args:
-        rows: the parsed results file.
-        path: of the results file, for messages.
-        frame_of: the frame number by image id.
-        names: of all frames, for rows with a "file_name".
         size: int64 (F, 2), width and height of all frames, pixels.
-        losses: takes rows that are malformed or belong to no frame.
-
-    Returns:
-        The rows, with scores.
-
-    Raises:
-        SimjudgeError: the file holds no list.
     """
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
@@ -99,14 +85,7 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
     or there are none, an image id is taken for a frame's name, as ultralytics writes them.
 
     Args:
-        rows: the parsed results file.
-        path: of the results file.
-        target: the set.
         annotations: where `target` was read from, a file or a folder; None where nobody knows.
-        losses: takes what cannot be used.
-
-    Returns:
-        The predictions.
 
     Raises:
         SimjudgeError: no result belongs to a frame.

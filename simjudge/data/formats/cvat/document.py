@@ -37,9 +37,6 @@ ImageEntry = tuple[str, int, int]
 def sniff_cvat(path: Path) -> bool:
     """Tell whether a path is CVAT's.
 
-    Args:
-        path: a file or a folder.
-
     Returns:
         True for an XML file of CVAT for images, or a folder with an annotations.xml. A damaged one counts: reading says
         what is wrong with it.
@@ -57,12 +54,6 @@ def read_cvat(path: str | Path) -> FrameSet:
     Class ids are the label's `class_id` where every label has one (as in files written here), else the label's index in
     the list, from 0. An image that the file names is labelled, an image in `images/` that it does not name is not.
 
-    Args:
-        path: the XML file, or a folder with annotations.xml.
-
-    Returns:
-        The set.
-
     Raises:
         SimjudgeError: the XML is damaged, or names no usable image.
     """
@@ -79,11 +70,7 @@ def write_cvat(frames: FrameSet, path: str | Path) -> Losses:
     its task, can replace it.
 
     Args:
-        frames: the set.
         path: of the folder, which must not exist or be empty.
-
-    Returns:
-        Nothing is lost.
 
     Raises:
         SimjudgeError: something is there already, or it cannot be written.

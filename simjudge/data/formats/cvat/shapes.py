@@ -45,11 +45,8 @@ def read_shapes(
     """The shapes of all images as rows, not yet checked.
 
     Args:
-        images: the image elements.
         frame: the frame number by image name; images without one have been counted already.
         size: int64 (F, 2).
-        ids: class id by label.
-        file: to be named in messages.
         losses: counts shapes of other kinds, rotated boxes, and what cannot be read.
         scored: whether each shape has a score.
     """
@@ -102,11 +99,7 @@ def add_shapes(
     """Add an image element for each of the `chosen` frames with its objects or predictions.
 
     Args:
-        root: where.
-        entries: file name, width and height of each frame.
         chosen: int64, frame numbers.
-        table: the rows.
-        labels: label by class id.
     """
     start = row_offsets(table.frame, len(entries)).tolist()
     box = table.box.tolist()

@@ -69,9 +69,6 @@ def read_calibration(paths: Sequence[Path], camera: int) -> KittiCalibration:
         paths: of one file; of the raw data, of the files that belong together.
         camera: the number of the camera whose projection is read, 0 to 3.
 
-    Returns:
-        What they say.
-
     Raises:
         SimjudgeError: a row holds no such matrix, or the lidar's transform is missing.
     """

@@ -60,13 +60,6 @@ class _Content:
 def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
     """Read the images of a camera, and what is labelled in them: in those of camera 2 alone.
 
-    Args:
-        path: of a KITTI folder.
-        camera: its number, 0 to 3.
-
-    Returns:
-        The set; rows of DontCare are no objects, and counted.
-
     Raises:
         SimjudgeError: there is no image, or a file of the folder cannot be used.
     """
@@ -86,11 +79,7 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
     """Read scans, boxes in space, images, calibration and poses.
 
     Args:
-        path: of a KITTI folder.
         camera: number of the camera whose images and calibration are read, 0 to 3.
-
-    Returns:
-        The clouds; `files` holds all texts as they are.
 
     Raises:
         SimjudgeError: there is no scan, or a text cannot be used.
@@ -130,9 +119,6 @@ def read_scan(path: Path) -> Cloud:
 
     Args:
         path: a file of float32: x, y, z, reflectance; and the number of the ring, as in nuScenes' sweeps.
-
-    Returns:
-        The cloud.
 
     Raises:
         SimjudgeError: the file holds no whole number of points.
@@ -308,12 +294,7 @@ def _texts(layout: KittiLayout) -> dict[str, str]:
 
 
 def camera_transform(clouds: CloudSet, index: int) -> FloatArray:
-    """(4, 4), from the lidar's frame to the camera's; without a camera, to the axes of one at the lidar.
-
-    Args:
-        clouds: a set.
-        index: of a cloud.
-    """
+    """(4, 4), from the lidar's frame to the camera's; without a camera, to the axes of one at the lidar."""
     if clouds.cameras:
         return clouds.cameras[index].pose.inverse().matrix()
     return np.array([[0.0, -1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])

@@ -109,13 +109,8 @@ def read_labels(
 
     Args:
         files: each with the number of its scan; None: its rows begin with frame and track.
-        scan_of: numbers of scans by the frame numbers of such rows.
-        losses: takes rows that cannot be used.
         class_names: known classes, which others follow; None: those of KITTI.
         scored: whether rows are results; labels have no score, and rows with one are no labels.
-
-    Returns:
-        The rows.
     """
     ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
     scans, classes, tracks, numbers, scores, places, dont_care = [], [], [], [], [], [], list[str]()
@@ -160,15 +155,7 @@ def read_labels(
 
 
 def format_row(kind: str, numbers: Sequence[float]) -> str:
-    """Make a row of the object benchmark.
-
-    Args:
-        kind: the class; blanks become underlines.
-        numbers: the 14 columns from truncated to rotation_y.
-
-    Returns:
-        The row.
-    """
+    """Make a row of the object benchmark."""
     truncated, occluded, *others = numbers
     return " ".join(
         ["_".join(kind.split()) or "Misc", f"{truncated:g}", f"{occluded:.0f}", *(f"{value:.6f}" for value in others)]

@@ -81,11 +81,7 @@ class KittiLayout:
 
 
 def is_kitti(path: Path) -> bool:
-    """Tell whether a path is a folder of KITTI's.
-
-    Args:
-        path: any path.
-    """
+    """Tell whether a path is a folder of KITTI's."""
     if not path.is_dir():
         return False
     if (path / _RAW_SCANS).is_dir() or _of_sequence(path) is not None or _is_pictures_alone(path):
@@ -96,30 +92,18 @@ def is_kitti(path: Path) -> bool:
 
 
 def has_scans(path: Path) -> bool:
-    """Tell whether a KITTI folder holds scans: the object benchmark is also had without.
-
-    Args:
-        path: as `is_kitti` takes it.
-    """
+    """Tell whether a KITTI folder holds scans: the object benchmark is also had without."""
     return not _is_pictures_alone(path)
 
 
 def camera_number(name: str) -> int | None:
-    """The number of a camera by the name of its folder, image_2 or image_02, or by the number itself; else None.
-
-    Args:
-        name: as a person gives it.
-    """
+    """The number of a camera by the name of its folder, image_2 or image_02, or by the number itself; else None."""
     found = re.fullmatch(r"(?:image_)?0?([0-3])", name.strip("/"))
     return None if found is None else int(found[1])
 
 
 def find_cameras(path: Path) -> list[int]:
-    """The numbers of the cameras whose images a KITTI folder holds.
-
-    Args:
-        path: as `is_kitti` takes it.
-    """
+    """The numbers of the cameras whose images a KITTI folder holds."""
     return [camera for camera in range(4) if find_layout(path, camera).images]
 
 
@@ -127,11 +111,7 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
     """Find the files of a KITTI folder.
 
     Args:
-        path: as `is_kitti` takes it.
         camera: number of the camera whose images are wanted, 0 to 3.
-
-    Returns:
-        The files.
 
     Raises:
         SimjudgeError: there are several sequences and none is named, or there is no scan.

@@ -30,12 +30,8 @@ def read_oxts(files: Sequence[Path]) -> list[Pose]:
     Args:
         files: with one row each, or one with a row a scan.
 
-    Returns:
-        The poses.
-
     Raises:
         SimjudgeError: a row has no 30 numbers, or its latitude is none.
-
     Source: convertOxtsToPose.m of the development kit of the raw data.
     """
     rows = [row for file in files for row in _number_rows(file, _OXTS_NUMBERS)]
@@ -62,11 +58,7 @@ def read_camera_poses(path: Path, rect_of_velo: FloatArray) -> list[Pose]:
     """Read poses of camera 0 as those of the lidar, in the lidar's frame at the first.
 
     Args:
-        path: a row of a 3 x 4 matrix a scan.
         rect_of_velo: (4, 4), from the lidar to rectified camera 0.
-
-    Returns:
-        The poses.
 
     Raises:
         SimjudgeError: a row has no twelve numbers, or is no pose.
@@ -89,14 +81,8 @@ def read_camera_poses(path: Path, rect_of_velo: FloatArray) -> list[Pose]:
 def read_times(path: Path) -> IntArray:
     """Read stamps: seconds from the start (odometry), or dates (raw data).
 
-    Args:
-        path: a row a scan.
-
     Returns:
         int64 (N,), nanoseconds; NO_STAMP where a row is empty.
-
-    Raises:
-        SimjudgeError: a row is no time.
     """
     stamps = []
     for number, line in enumerate(read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace").splitlines(), 1):

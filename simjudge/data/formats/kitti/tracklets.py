@@ -28,9 +28,6 @@ def read_tracklets(
     """Read the tracklets of a drive.
 
     Args:
-        path: of the file.
-        scan_of: numbers of scans by frame.
-        class_names: known classes; further ones follow.
         losses: takes tracklets and poses that cannot be used, and poses of frames without a scan.
 
     Returns:

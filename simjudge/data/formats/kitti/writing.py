@@ -40,10 +40,6 @@ _NO_BOX = (-1.0, -1.0, -1.0, -1.0)
 def write_kitti(clouds: CloudSet, path: Path) -> Losses:
     """Write a KITTI folder.
 
-    Args:
-        clouds: what to write.
-        path: of the folder.
-
     Returns:
         What KITTI has no place for, and what could not be read.
 

@@ -52,12 +52,6 @@ class _Header:
 def read_pcd(path: str | Path) -> Cloud:
     """Read a PCD file.
 
-    Args:
-        path: the file.
-
-    Returns:
-        The cloud.
-
     Raises:
         SimjudgeError: it is no PCD file, or its header and its data contradict each other.
     """
@@ -73,8 +67,6 @@ def write_pcd(path: str | Path, cloud: Cloud, data: PcdData = "binary") -> None:
     """Write a PCD file; the file appears when it is whole.
 
     Args:
-        path: the file; one that is there is replaced.
-        cloud: what to write. Gaps between fields stay in "binary" only.
         data: how the points are written. In all three ways every number is read back to the last bit.
 
     Raises:
@@ -86,17 +78,7 @@ def write_pcd(path: str | Path, cloud: Cloud, data: PcdData = "binary") -> None:
 
 
 def pcd_content(cloud: Cloud, data: PcdData = "binary") -> bytes:
-    """Make what a PCD file holds.
-
-    Args:
-        cloud, data: see `write_pcd`.
-
-    Returns:
-        The whole file.
-
-    Raises:
-        SimjudgeError: a field cannot be written.
-    """
+    """Make what a PCD file holds."""
     table, columns = _columns(cloud.table, gaps=data == "binary", where=cloud.where)
     width = len(table) // cloud.height
     lines = [

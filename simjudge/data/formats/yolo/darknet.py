@@ -26,9 +26,6 @@ _CLASSES = "classes.txt"
 def find_darknet(folder: Path) -> Path | None:
     """Find Darknet's description in a folder.
 
-    Args:
-        folder: any folder.
-
     Returns:
         The only `.data` file in it that names images; None where there is none, or several.
     """
@@ -38,9 +35,6 @@ def find_darknet(folder: Path) -> Path | None:
 
 def is_darknet(path: Path) -> bool:
     """Tell whether a file is Darknet's description of a data set.
-
-    Args:
-        path: any path.
 
     Returns:
         True for a text file called `*.data` with a line `train = ...` or `valid = ...`.
@@ -55,7 +49,6 @@ def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
     """Read Darknet's description as what a data.yaml would say.
 
     Args:
-        path: the `.data` file.
         roots: folders that its paths may be relative to: Darknet takes the one that it is started in.
 
     Returns:
@@ -84,10 +77,6 @@ def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
 
     Windows' programs write it with backslashes. CVAT ("YOLO 1.1") begins all paths with `data/`, the folder that its
     archive is to be unpacked into.
-
-    Args:
-        roots: folders that it may be relative to.
-        entry: the path as it is written.
     """
     forms = [entry, entry.replace("\\", "/")]
     forms += [form.removeprefix(_CVAT_FOLDER) for form in forms]
@@ -96,9 +85,6 @@ def possible_paths(roots: Sequence[Path], entry: str) -> list[Path]:
 
 def find_names(folders: Sequence[Path]) -> list[str]:
     """Find class names beside images that nothing describes.
-
-    Args:
-        folders: where to look, the nearest first.
 
     Returns:
         The lines of classes.txt or of the only `.names` file; empty where there is none.
@@ -113,14 +99,7 @@ def find_names(folders: Sequence[Path]) -> list[str]:
 
 
 def read_names(path: Path) -> list[str]:
-    """Read a file with a class name in each line.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The names, by class id.
-    """
+    """Read a file with a class name in each line."""
     return [line.strip() for line in read_text(path).rstrip().splitlines()]
 
 

@@ -69,9 +69,6 @@ def read_yolo(path: str | Path) -> FrameSet:
     Args:
         path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
 
-    Returns:
-        The set.
-
     Raises:
         SimjudgeError: there is no image at all, or data.yaml cannot be used.
     """
@@ -92,10 +89,7 @@ def write_yolo(
     """Write `frames` as a folder: data.yaml, images/, labels/, predictions/, further pictures and the sidecar.
 
     Args:
-        frames: what to write.
-        path: of the folder.
         sides: "train", "valid" or "test" for each frame, which then is in images/SIDE; empty for a set without sides.
-        more: further entries of data.yaml.
         pictures: makes the PNG of a frame, for each further folder by its name: depth, semantic, instance.
     """
     path = Path(path)

@@ -13,9 +13,6 @@ from simjudge.data.formats.yolo.labels import read_label_rows
 def label_folder(images: Path) -> Path:
     """Find where ultralytics looks for the labels of an image folder.
 
-    Args:
-        images: the folder of images.
-
     Returns:
         The last "images" in its path made "labels"; the folder itself where there is none.
     """
@@ -25,10 +22,6 @@ def label_folder(images: Path) -> Path:
 def label_picture_folder(images: Path, kind: str) -> Path:
     """Find where the label pictures of an image folder lie, as PNGs of the images' stems.
 
-    Args:
-        images: the folder of images.
-        kind: "semantic" or "predicted_semantic".
-
     Returns:
         The last "images" in its path made `kind`; where there is none, a folder of that name beside.
     """
@@ -37,10 +30,6 @@ def label_picture_folder(images: Path, kind: str) -> Path:
 
 def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
     """Find the folders of labels and of predictions in a data set that a file describes.
-
-    Args:
-        images: the folder of images.
-        files: the images in it that count.
 
     Returns:
         Where ultralytics looks for labels, else where Darknet and others put them; and the predictions beside.
@@ -56,8 +45,6 @@ def undescribed_folders(
     """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
 
     Args:
-        images: the folder of images.
-        files: the images in it that count.
         described_above: whether a folder above has a description, so that rows without a score are what is expected.
 
     Returns:

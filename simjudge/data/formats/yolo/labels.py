@@ -43,8 +43,6 @@ class LabelRows(ShortRepr):
 
         Args:
             rows: int64 (K,), row numbers.
-            first: the first column.
-            count: how many columns; each row must have them.
 
         Returns:
             float64 (K, count).
@@ -58,13 +56,6 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
 
     Args:
         paths: the files, None where a frame has none.
-        losses: takes rows that hold something other than numbers.
-
-    Returns:
-        The rows.
-
-    Raises:
-        SimjudgeError: a file cannot be read.
     """
     file: list[int] = []
     line: list[int] = []
@@ -101,11 +92,8 @@ def scale_to_pixels(
     """Boxes and masks in pixels from rows of normalised numbers.
 
     Args:
-        rows: the rows.
-        paths: the files they come from.
         frame: int64 (number of files,), the frame each file belongs to.
         size: int64 (F, 2).
-        losses: where rows of a wrong length are counted.
         scored: the rows are predictions: class x y w h [score], or class and a polygon and a score. Without a score,
             as in the authors' files, it is 1.
         keypoints: of each object of a pose data set, which stand behind its box and are not read.
@@ -173,9 +161,7 @@ def format_labels(
     """The text of each frame's file: a row an object, its outline where it has a mask.
 
     Args:
-        table: what to write, ordered by frame.
         size: int64 (F, 2).
-        scores: whether each row ends with the score.
         ids: the number to write for each class id; as it is where there is none.
     """
     scale = size[table.frame].astype(np.float64)
@@ -203,13 +189,7 @@ def list_label_files(
 
     Args:
         folder: the folder; it may be missing, and None stands for none.
-        images: the stems that have an image.
-        sidecar: knows the size of frames that never had an image.
         kind: what a file that belongs to no image is counted as.
-        losses: takes such files.
-
-    Returns:
-        The files by stem.
     """
     if folder is None or not folder.is_dir():
         return {}
@@ -226,14 +206,7 @@ def list_label_files(
 
 
 def write_label_files(folder: Path, stems: Sequence[str], texts: Sequence[str], wanted: Sequence[bool]) -> None:
-    """Write texts into a new folder, STEM.txt each.
-
-    Args:
-        folder: to be made.
-        stems: the file stem of each frame.
-        texts: the text of each frame.
-        wanted: which of them to write.
-    """
+    """Write texts into a new folder, STEM.txt each."""
     folder.mkdir(parents=True)
     for stem, text, write in zip(stems, texts, wanted, strict=True):
         if write:

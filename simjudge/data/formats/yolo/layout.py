@@ -62,7 +62,6 @@ def is_yolo(path: Path, *, described: bool = False) -> bool:
     """Tell whether a path is a YOLO data set.
 
     Args:
-        path: any path.
         described: whether only a set counts that a file or its folders describe: text files beside images could also be
             a detector's.
 
@@ -84,11 +83,7 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
     """Find the splits and class names of a data set.
 
     Args:
-        path: anything that `is_yolo` takes.
         losses: takes images that are listed and missing, and those with a repeated stem.
-
-    Returns:
-        The layout.
 
     Raises:
         SimjudgeError: data.yaml cannot be used, or a split that it names does not exist.
@@ -145,10 +140,6 @@ def _read_description(path: Path) -> tuple[dict[Any, Any], list[Path]]:
 
 def parse_class_names(content: Any, path: Path) -> dict[int, str]:
     """Read the class names out of a data.yaml.
-
-    Args:
-        content: the parsed file; "names" holds a list or a dictionary.
-        path: of the file, for messages.
 
     Returns:
         The names by class id, empty where there are none.

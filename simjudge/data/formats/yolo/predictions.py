@@ -18,9 +18,6 @@ from simjudge.data.formats.yolo.layout import find_layout, is_yolo
 def is_prediction_folder(path: Path) -> bool:
     """Tell whether a path is a folder of YOLO predictions.
 
-    Args:
-        path: any path.
-
     Returns:
         True where it holds text files with rows of numbers, or a folder of them called "labels".
     """
@@ -39,9 +36,6 @@ def is_prediction_folder(path: Path) -> bool:
 def find_label_folder(path: Path) -> Path | None:
     """Find the folder of text files that a path is or holds as "labels".
 
-    Args:
-        path: any path.
-
     Returns:
         The folder; None where there is none with a .txt file.
     """
@@ -57,13 +51,8 @@ def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | Non
     Rows are "class x y w h score", or without the score (which is then 1), as ultralytics and the authors write them.
 
     Args:
-        path: the folder, or one that holds it as "labels".
-        target: the set.
         annotations: where `target` was read from: a pose data set says there how many keypoints rows hold.
         losses: takes files that belong to no frame, and rows that cannot be used.
-
-    Returns:
-        The predictions.
 
     Raises:
         SimjudgeError: no file is named after a frame.

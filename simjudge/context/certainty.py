@@ -141,7 +141,7 @@ def _reason(evidence: Evidence) -> Reason:
     if boot is None:
         return Reason.NONE
     if boot.told < LEAST_TOLD:
-        return Reason.FEW_UNITS
+        return Reason.LONE_UNITS
     if 1 / (1 + boot.draws) > SIGNIFICANCE:
         return Reason.FEW_DRAWS
     # Had all of A the performance 0 and all of B 1, W1 would be 1: do few heavy units make that by chance?
@@ -170,7 +170,10 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         if not few:
             return sure
         held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
-        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS)
+        few = min(size.units_a, size.units_b) < FEWEST_UNITS
+        return replace(
+            held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS
+        )
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())

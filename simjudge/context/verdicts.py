@@ -23,6 +23,7 @@ class Reason(StrEnum):
 
     NONE = ""
     FEW_UNITS = "few_units"
+    LONE_UNITS = "lone_units"
     UNEVEN_UNITS = "uneven_units"
     FEW_DRAWS = "few_draws"
     NEVER_PREDICTED = "never_predicted"

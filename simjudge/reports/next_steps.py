@@ -129,6 +129,8 @@ def _too_few(entry: ResultEntry) -> str:
     reason = entry.numbers.verdict_reason
     if reason == Reason.NEVER_PREDICTED:
         return WORKING_DETECTOR
+    if reason == Reason.LONE_UNITS:
+        return "Record more frames at like places, or compare at a lower --theta, so that more objects are alike."
     if reason == Reason.FEW_DRAWS:
         return "Compare again with more --draws, or a live run with a longer certainty_time."
     return (

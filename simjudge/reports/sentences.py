@@ -217,6 +217,8 @@ def _too_few(entry: ResultEntry, names: SetNames) -> str:
         Reason.NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all "
         "performance is 0.",
         Reason.FEW_UNITS: f"only {units} were compared, and {FEWEST_UNITS} of each are needed at least: {MORE_UNITS}.",
+        Reason.LONE_UNITS: f"of {units}, most contexts find only one on a side, and one unit does not tell a gap from "
+        "chance: more frames of like places, or a lower --theta, put more of them together.",
         Reason.UNEVEN_UNITS: f"of {units} a few hold nearly all objects, so that even the largest difference could be "
         f"chance: {MORE_UNITS}.",
         Reason.FEW_DRAWS: f"{entry.numbers.draws:,} draws are too few: even the largest difference could not reach "

@@ -21,7 +21,7 @@ ENOUGH = SampleSize(40, 40)
 
 def drawn(
     w1: float = 0.1, larger: int = 0, of: int = 999, *, noise: float = 0.02, spread: float = 0.004,
-    extreme: float = 0.3, seed: int = 0,
+    extreme: float = 0.3, seed: int = 0, told: float = 1.0,
 ) -> Bootstrap:  # fmt: skip
     """One context whose W1 so many draws reach; D + D* is about normal around it."""
     random, one = np.random.default_rng(seed), np.ones(1)
@@ -30,7 +30,7 @@ def drawn(
     around = sqrt(w1**2 + (noise * sqrt(np.pi / 2)) ** 2) + spread * random.standard_normal(of)
     return Bootstrap(
         1.0, one, 1e9 * one, w1 * one, noise * one, noise**2 * np.pi / 2 * one, chance, around, around**2,
-        np.full(of, extreme), 1.0,
+        np.full(of, extreme), 1.0, told=told,
     )  # fmt: skip
 
 
@@ -93,6 +93,7 @@ def test_the_gaps_of_draws_are_those_estimated_from_each_draw():
         (SampleSize(FEWEST_UNITS - 1, 40), {}, Reason.FEW_UNITS),
         (SampleSize(40, FEWEST_UNITS - 1), {}, Reason.FEW_UNITS),
         (SampleSize(40, 40, predicted=False), {}, Reason.NEVER_PREDICTED),
+        (ENOUGH, {"told": 0.4}, Reason.LONE_UNITS),
         (ENOUGH, {"extreme": 1.1}, Reason.UNEVEN_UNITS),
         (ENOUGH, {"of": 18}, Reason.FEW_DRAWS),
     ],

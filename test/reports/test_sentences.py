@@ -64,6 +64,7 @@ def entry(**changes: object) -> ResultEntry:
         ({"verdict": "too_few", "verdict_reason": "few_units"},
          ("only 30 independent units of A (hall) and 4 of B (sim) were compared, and 6 of each are needed at least: "
           "longer recordings of new places and things would help, more passes of the same would not.")),
+        ({"verdict": "too_few", "verdict_reason": "lone_units"}, "most contexts find only one on a side"),
         ({"verdict": "too_few", "verdict_reason": "uneven_units"}, "even the largest difference could be chance"),
         ({"verdict": "too_few", "verdict_reason": "few_draws"}, "999 draws are too few"),
         (SMALL | {"gap": 0.0, "gap_low": 0.0, "gap_high": 0.03}, "The gap is 0.000 (95 %: 0.000 to 0.030)"),

@@ -540,8 +540,9 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
                   "units_a": 0, "units_b": 0}  # fmt: skip
         if boot is None:
             if entry["compared"]:
-                entry |= {"verdict": "too_few", "verdict_reason": "few_units"}
                 units = unit_counts(table, rows[key])
+                entry |= {"verdict": "too_few"}
+                entry |= {"verdict_reason": "few_units" if min(units) < FEWEST_UNITS else "lone_units"}
                 draws = len(next(iter(found.values()))[1]["chance"])
                 entry |= {"draws": draws, "units_a": units[0], "units_b": units[1]}
             continue
@@ -585,7 +586,7 @@ def reason(table: dict[str, Any], rows: Array, boot: dict[str, Any] | None, said
     if boot is None:
         return ""
     if boot["told"] < LEAST_TOLD:
-        return "few_units"
+        return "lone_units"
     if 1 / (1 + len(boot["chance"])) > SIGNIFICANCE:
         return "few_draws"
     return "uneven_units" if p_of(1.0, boot["extreme"]) > SIGNIFICANCE else ""

@@ -16,6 +16,7 @@ _WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS)
 _DECIMALS = 4
 _WHY = {
     Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more of each",
+    Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
     Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a side",
     Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
 }

@@ -16,17 +16,17 @@ import numpy as np
 import yaml
 from painter import CONE_HEIGHT, FOOT_RADIUS, GREEN, RED, TOP_RADIUS, Camera, Course, Look, Painted, Pose, paint
 
-from simjudge.capture.camera_path import camera_mount
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.writing import ExtraMessages, write_recording
 from simjudge.geometry.poses import Pose as EnginePose
-from simjudge.sensors.camera.chain import FilteredImages, Step
-from simjudge.sensors.camera.filters import as_uint8
-from simjudge.vehicle.vehicle import VehicleState
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC, VehicleMessages
+from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.sensors.camera.chain import FilteredImages, Step
+from simjudge.sim.sensors.camera.filters import as_uint8
+from simjudge.sim.vehicle.vehicle import VehicleState
+from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC, VehicleMessages
 
 FRAMES, RATE = 40, 2
 """Pictures in a recording, and how many a second."""

@@ -20,7 +20,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.object_tables import Objects
 from simjudge.data.formats.yolo import write_yolo
-from simjudge.sensors.camera.filters import as_uint8
+from simjudge.sim.sensors.camera.filters import as_uint8
 
 BLUE, YELLOW = 0, 1
 CAMERA = Camera(360, 640, 2 * math.atan(180 / 520))

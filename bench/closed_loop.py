@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from simjudge.driving.closed_loop import DrivenFrame, DriveOutcome
-from simjudge.driving.drive import DriveOptions, make_closed_loop
-from simjudge.driving.frame_detectors import GROUND_TRUTH
+from simjudge.sim.driving.closed_loop import DrivenFrame, DriveOutcome
+from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
+from simjudge.sim.driving.frame_detectors import GROUND_TRUTH
 
 CAMERA = str(Path(__file__).with_name("closed_loop.yaml"))
 LARGE = str(Path(__file__).with_name("closed_loop_large.yaml"))

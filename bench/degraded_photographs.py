@@ -23,7 +23,7 @@ from simjudge.objects.image_quality.quality_models import read_quality_models
 from simjudge.objects.image_quality.quality_series import picture_quality
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.image_quality.scene_statistics import brisque_features
-from simjudge.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera.chain import Step, apply_steps
 
 LARGE = 0.8
 """Standard deviations from which a change is printed bold (Cohen 1988: a large effect)."""

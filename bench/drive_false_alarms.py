@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.data.drive_logs import DriveLog, read_drive
+from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.drives.comparison import compare_drive_sets
 from simjudge.questions.drives.settings import METRICS, DriveComparisonSettings
 

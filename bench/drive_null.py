@@ -15,9 +15,9 @@ import numpy as np
 import yaml
 from scipy.signal import lfilter
 
-from simjudge.context.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.core.arrays import FloatArray
 from simjudge.data.drive_logs import DriveLog
+from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
 from simjudge.questions.drives.comparison import compare_drive_sets
 from simjudge.questions.drives.settings import DriveComparisonSettings
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.data.drive_logs import COLUMNS
-from simjudge.driving.closed_loop import DrivenCommand, MotionSample
-from simjudge.driving.drive import DriveOptions, make_closed_loop
+from simjudge.sim.driving.closed_loop import DrivenCommand, MotionSample
+from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
 
 CAMERA = str(Path(__file__).with_name("drive_sets.yaml"))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import simjudge as sj
 from simjudge.core.images import ArrayImages
-from simjudge.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera.chain import Step, apply_steps
 
 RANGES = {
     "white_balance": (0.6, 0.85),

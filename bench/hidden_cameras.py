@@ -26,7 +26,7 @@ import numpy as np
 
 import simjudge as sj
 from simjudge.core.images import ArrayImages
-from simjudge.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera.chain import Step, apply_steps
 
 RANGES = {
     "haze": (0.15, 0.5),

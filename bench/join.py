@@ -16,14 +16,14 @@ from judge import METHOD, Row, samples
 from numba import njit
 from scenes import cone_scenes
 
-from simjudge.context.algorithm import compare_pairs, draw_pairs
-from simjudge.context.bits import CACHE_LINE, count_common_bits
-from simjudge.context.bootstrap import DrawSchedule
-from simjudge.context.context_tree import LEAF, ContextTree
-from simjudge.context.distinct import group_identical
-from simjudge.context.patches import Contexts
-from simjudge.context.pool import ClassPair, ContextPool, Samples
-from simjudge.context.similarity_join import (
+from simjudge.method.algorithm import compare_pairs, draw_pairs
+from simjudge.method.bits import CACHE_LINE, count_common_bits
+from simjudge.method.bootstrap import DrawSchedule
+from simjudge.method.context_tree import LEAF, ContextTree
+from simjudge.method.distinct import group_identical
+from simjudge.method.patches import Contexts
+from simjudge.method.pool import ClassPair, ContextPool, Samples
+from simjudge.method.similarity_join import (
     _can_reach,
     _cell_bound,
     _group_can_reach,

@@ -16,14 +16,14 @@ import numpy as np
 from scenes import cone_scenes, with_predictions
 from scipy.stats import wasserstein_distance as scipy_distance
 
-from simjudge.context.algorithm import ClassComparison, compare_class, draw_pairs
-from simjudge.context.bootstrap import DrawSchedule, UnitNumbers
-from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
-from simjudge.context.pool import ClassPair, Samples
-from simjudge.context.wasserstein import wasserstein_distance
 from simjudge.core.frames import FrameSet
 from simjudge.data.sets import write_set
+from simjudge.method.algorithm import ClassComparison, compare_class, draw_pairs
+from simjudge.method.bootstrap import DrawSchedule, UnitNumbers
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import ClassPair, Samples
+from simjudge.method.wasserstein import wasserstein_distance
 
 Row = tuple[str, str, str, str]
 METHOD = Method()

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simjudge.engines.default.bodies import Bodies
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Collider, Scene, Surface, Thing
-from simjudge.vehicle.mesh_builder import MeshBuilder
-from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.engines.default.bodies import Bodies
+from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
+from simjudge.sim.vehicle.mesh_builder import MeshBuilder
+from simjudge.sim.vehicle.vehicle import Command
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 Row = tuple[str, str, str, str]
 SECONDS = 20.0

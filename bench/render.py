@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.engines.contract import SceneState
-from simjudge.engines.default.light import Light
-from simjudge.engines.default.variant import CHOICE
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import PointLight, Scene, Surface, Thing
-from simjudge.scene.read import read_scene
-from simjudge.scene.solid_meshes import box
-from simjudge.sensors.camera.lens import Lens
-from simjudge.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.engines.contract import SceneState
+from simjudge.sim.engines.default.light import Light
+from simjudge.sim.engines.default.variant import CHOICE
+from simjudge.sim.scene.model import PointLight, Scene, Surface, Thing
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.sensors.camera.lens import Lens
+from simjudge.sim.sensors.camera.lens_construction import lens_with_field
 
 Row = tuple[str, str, str, str]
 LARGE, SMALL = lens_with_field("radial", (1280, 720), 80, (-0.2, 0.02, 0)), lens_with_field("pinhole", (640, 360), 80)

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.capture.camera_path import CameraPath, camera_mount
-from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.replay_output import write_replay
-from simjudge.capture.replay_plan import ReplayPlan
-from simjudge.capture.replay_source import ReplayOptions, read_source
-from simjudge.capture.replaying import render_missing
-from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.scene.model import Scene
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sim.capture.camera_path import CameraPath, camera_mount
+from simjudge.sim.capture.frame_store import FrameStore
+from simjudge.sim.capture.replay_output import write_replay
+from simjudge.sim.capture.replay_plan import ReplayPlan
+from simjudge.sim.capture.replay_source import ReplayOptions, read_source
+from simjudge.sim.capture.replaying import render_missing
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera_file import read_camera
 
 Row = tuple[str, str, str, str]
 _FRAMES, _WANTED = 20, 300

@@ -12,8 +12,8 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-from simjudge.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome
-from simjudge.driving.drive import DriveOptions, make_closed_loop
+from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome
+from simjudge.sim.driving.drive import DriveOptions, make_closed_loop
 
 HERE = Path(__file__).parent
 SENSORS = (str(HERE / "lidar_ideal.yaml"), "vlp16", str(HERE / "lidar_noisy.yaml"))

@@ -16,7 +16,7 @@ import warnings
 import gymnasium
 import numpy as np
 
-import simjudge.driving.gymnasium_plugin  # noqa: F401 - registers the environment
+import simjudge.sim.driving.gymnasium_plugin  # noqa: F401 - registers the environment
 
 GAINS = (4.0, 3.0)
 """Of the driver: full steering per metre, and per metre a second."""

@@ -2,8 +2,8 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.graphs import DETECT
 from simjudge.nodes.launch_actions import launch_description
+from simjudge.ros.graphs import DETECT
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -2,8 +2,8 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.graphs import REPLAY
 from simjudge.nodes.launch_actions import launch_description
+from simjudge.ros.graphs import REPLAY
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -2,8 +2,8 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.graphs import SIM
 from simjudge.nodes.launch_actions import launch_description
+from simjudge.ros.graphs import SIM
 
 
 def generate_launch_description() -> LaunchDescription:

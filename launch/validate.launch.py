@@ -2,8 +2,8 @@
 
 from launch import LaunchDescription
 
-from simjudge.graph.graphs import VALIDATE
 from simjudge.nodes.launch_actions import launch_description
+from simjudge.ros.graphs import VALIDATE
 
 
 def generate_launch_description() -> LaunchDescription:

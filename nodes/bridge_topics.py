@@ -18,14 +18,14 @@ from rclpy.signals import SignalHandlerOptions
 
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.bridge.live_record import BridgeSetup
-from simjudge.capture.lock_step import MotionSample
-from simjudge.capture.sensor_feed import SensorBatch
-from simjudge.capture.sensor_record import SensorMessages
-from simjudge.graph.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
-from simjudge.sensors.sensor_topics import published_topics
-from simjudge.vehicle.car_joints import JointAngles
-from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
+from simjudge.ros.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
+from simjudge.sim.capture.lock_step import MotionSample
+from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.sensors.sensor_topics import published_topics
+from simjudge.sim.vehicle.car_joints import JointAngles
+from simjudge.sim.vehicle.vehicle import Command
+from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames
 
 from .ending import wait_until_arrived
 from .endpoints import create_publisher

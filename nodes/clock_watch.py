@@ -7,7 +7,7 @@ import time
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 
-from simjudge.graph.node_interfaces import NODES, NodeInterface
+from simjudge.ros.node_interfaces import NODES, NodeInterface
 
 from .diagnostics import OK, WARN, Diagnostics
 from .ending import EndingNode

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from simjudge_msgs.msg import Box, ClassName, Detection, DetectionArray
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.perception.detector import Detections
+from simjudge.detectors.detector import Detections
 
 from .runtime import message_class
 

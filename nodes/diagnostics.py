@@ -12,7 +12,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from simjudge.graph.node_interfaces import DIAGNOSTICS
+from simjudge.ros.node_interfaces import DIAGNOSTICS
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN

@@ -15,12 +15,12 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.cloud_messages import read_cloud
-from simjudge.driving.barrier_driver import ScanPoints
-from simjudge.driving.cone_map import ConeMap
-from simjudge.driving.cones import ConeShape
+from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.perception.detector import Detections
-from simjudge.vehicle.vehicle import VehicleState
+from simjudge.sim.driving.barrier_driver import ScanPoints
+from simjudge.sim.driving.cone_map import ConeMap
+from simjudge.sim.driving.cones import ConeShape
+from simjudge.sim.vehicle.vehicle import VehicleState
 
 from .headers import describe_message, message_stamp
 from .markers import erasing_marker

@@ -13,26 +13,26 @@ from simjudge_msgs.msg import DetectionArray
 
 from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
-from simjudge.driving.camera_model import CameraModel, camera_model_of
-from simjudge.driving.cones import ConeShape, DetectionUncertainty
-from simjudge.driving.driver import Driver, DriverParameters
-from simjudge.driving.driver_kinds import LIDAR
-from simjudge.driving.lane_scale import scale_to_lane
-from simjudge.driving.manual import WantedMotion
-from simjudge.driving.output_types import DriveOutput
-from simjudge.driving.pilots import driving_lidar
-from simjudge.driving.steering import SpeedController
 from simjudge.geometry.poses import Pose
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import DriverSettings
-from simjudge.sensors.camera.calibration_formats import message_calibration
-from simjudge.sensors.camera.rig_file import read_rig
-from simjudge.sensors.camera.shutter import ready_stamp
-from simjudge.sensors.sensor_file import read_sensors
-from simjudge.vehicle.vehicle import VehicleState
-from simjudge.vehicle.vehicle_file import read_vehicle
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import DriverSettings
+from simjudge.sim.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
+from simjudge.sim.driving.camera_model import CameraModel, camera_model_of
+from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
+from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.driver_kinds import LIDAR
+from simjudge.sim.driving.lane_scale import scale_to_lane
+from simjudge.sim.driving.manual import WantedMotion
+from simjudge.sim.driving.output_types import DriveOutput
+from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.driving.steering import SpeedController
+from simjudge.sim.sensors.camera.calibration_formats import message_calibration
+from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.shutter import ready_stamp
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.vehicle.vehicle import VehicleState
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .drive_messages import cone_markers, path_message, scan_points, side_detections, vehicle_state

@@ -1,4 +1,4 @@
-"""Publishers, subscriptions and services of a node, made from its declaration in `simjudge.graph.node_interfaces`."""
+"""Publishers, subscriptions and services of a node, made from its declaration in `simjudge.ros.node_interfaces`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
-from simjudge.graph.node_interfaces import CAMERA, LATCHED, Endpoint
+from simjudge.ros.node_interfaces import CAMERA, LATCHED, Endpoint
 
 from .qos import image_qos, latched_qos, publisher_events, reliable_qos, sensor_data_qos, subscription_events
 from .runtime import SimjudgeNode, message_class

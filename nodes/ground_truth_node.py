@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from simjudge_msgs.msg import Box, ClassName, InstanceMask, LabelledObject, LabelledObjectArray
 
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.simulators.camera_view import CameraView
-from simjudge.capture.simulators.label_names import LabelNames
-from simjudge.capture.simulators.label_rows import ClassNumbers, LabelRow, settle_rows
-from simjudge.capture.simulators.label_solids import SolidLabels, ThingLabels
-from simjudge.capture.simulators.labelling import parse_classes, with_classes
-from simjudge.capture.simulators.live_motion import AwaitedError, LiveMotions
-from simjudge.capture.simulators.recorded_labels import LabelReader, image_reader
-from simjudge.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.camera_info import picture_size
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.simulators.camera_view import CameraView
+from simjudge.sim.capture.simulators.label_names import LabelNames
+from simjudge.sim.capture.simulators.label_rows import ClassNumbers, LabelRow, settle_rows
+from simjudge.sim.capture.simulators.label_solids import SolidLabels, ThingLabels
+from simjudge.sim.capture.simulators.labelling import parse_classes, with_classes
+from simjudge.sim.capture.simulators.live_motion import AwaitedError, LiveMotions
+from simjudge.sim.capture.simulators.recorded_labels import LabelReader, image_reader
+from simjudge.sim.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher, declared_subscription

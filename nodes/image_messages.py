@@ -10,7 +10,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.images import RgbImage
 from simjudge.data.rosbag2.pixels import compressed_to_rgb, raw_to_rgb
-from simjudge.sensors.camera.calibration import Calibration
+from simjudge.sim.sensors.camera.calibration import Calibration
 
 from .headers import describe_message
 

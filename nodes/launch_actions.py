@@ -28,8 +28,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_STOPPED
 from simjudge.core.ros_installation import need_ros
-from simjudge.graph.description import CLOSING, YES_NO, Argument, Graph, Process, Value, normalize_namespace
-from simjudge.graph.viewers import missing_viewers
+from simjudge.ros.description import CLOSING, YES_NO, Argument, Graph, Process, Value, normalize_namespace
+from simjudge.ros.viewers import missing_viewers
 
 _KINDS: dict[type, Any] = {bool: bool, int: int, float: float, str: str, list: list[str]}
 _ENCLOSING = "ros_namespace"

@@ -8,10 +8,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simjudge.context.certainty import Certainty
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
+from simjudge.method.certainty import Certainty
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.studies.comparison import Comparison
 from simjudge.studies.live.frame_builder import LiveFrameBuilder

@@ -11,14 +11,14 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.driving.keyboard import KEYS, Keyboard
-from simjudge.driving.manual import JoystickMap, ManualDriver, WantedMotion
-from simjudge.driving.output_types import DriveOutput
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import ManualSettings
-from simjudge.vehicle.vehicle import Command, VehicleState
-from simjudge.vehicle.vehicle_file import read_vehicle
-from simjudge.vehicle.vehicle_messages import ODOMETRY_TOPIC
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import ManualSettings
+from simjudge.sim.driving.keyboard import KEYS, Keyboard
+from simjudge.sim.driving.manual import JoystickMap, ManualDriver, WantedMotion
+from simjudge.sim.driving.output_types import DriveOutput
+from simjudge.sim.vehicle.vehicle import Command, VehicleState
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
 from .drive_messages import vehicle_state

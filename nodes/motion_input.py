@@ -11,9 +11,9 @@ from rclpy.clock_type import ClockType
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Header
 
-from simjudge.capture.simulators.live_motion import LiveMotions
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import POSE_TYPES
+from simjudge.sim.capture.simulators.live_motion import LiveMotions
 
 from .endpoints import declared_subscription
 from .recorded_qos import recording_qos

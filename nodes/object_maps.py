@@ -9,9 +9,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds.cloud_set import Cloud
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
-from simjudge.graph.node_settings import LIVE_MAPPING
 from simjudge.objects.occupancy import OccupancyMap
 from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.ros.node_settings import LIVE_MAPPING
 from simjudge.studies.live.live_maps import SIDES, LiveMaps
 
 from .endpoints import declared_publisher

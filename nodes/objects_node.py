@@ -13,10 +13,10 @@ from simjudge_msgs.msg import DetectionArray, LabelledObjectArray
 
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
 from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.live_objects import LiveObjects
 from simjudge.studies.live.stream_matching import (

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.settings import Setting, Settings, declared
-from simjudge.graph.node_parameters import EVERY_NODE, NODE_PARAMETERS
+from simjudge.ros.node_parameters import EVERY_NODE, NODE_PARAMETERS
 
 Value: TypeAlias = "bool | int | float | str | list[str] | list[float] | None"
 

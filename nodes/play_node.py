@@ -16,8 +16,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.playback import PlaybackClock, sort_by_time
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, StoredTopic, format_seconds
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import PlaySettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import PlaySettings
 
 from .diagnostics import OK, TaskState
 from .endpoints import declared_publisher, declared_service

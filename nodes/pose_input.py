@@ -12,7 +12,7 @@ from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
 from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.graph.simulation_settings import POSE_TYPES
+from simjudge.ros.simulation_settings import POSE_TYPES
 
 from .endpoints import declared_subscription
 from .runtime import SimjudgeNode

@@ -16,8 +16,8 @@ from simjudge.core.files import output_path
 from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
 from simjudge.data.rosbag2.recording_form import MEGABYTE, RecordingForm
 from simjudge.data.rosbag2.unfinished import describe_unfinished
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.node_settings import RecordSettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
 from .message_definitions import installed_definition

@@ -10,23 +10,23 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
-from simjudge.capture.camera_path import CameraPath, camera_mount, parse_pose
-from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at, scripted_bodies
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.replay_plan import exposure_span
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.engines.contract import Engine
-from simjudge.engines.registry import make_engine
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.simulation_settings import ReplaySettings
-from simjudge.scene.measured_cones import read_replay_scene
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.simulation_settings import ReplaySettings
+from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.sim.capture.capture import Capture
+from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.replay_plan import exposure_span
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_subscription

@@ -24,7 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
-from simjudge.graph.node_interfaces import NodeInterface
+from simjudge.ros.node_interfaces import NodeInterface
 
 from .clock_watch import watch_clock
 from .diagnostics import Diagnostics

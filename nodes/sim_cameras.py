@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simjudge.capture.capture import Capture, CapturedFrame
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.lock_step import FrameEvent
 from simjudge.data.rosbag2.messages import optical_frame
-from simjudge.engines.contract import Engine
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sim.capture.capture import Capture, CapturedFrame
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.lock_step import FrameEvent
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .runtime import SimjudgeNode
 from .simulated_camera import SimulatedCamera

@@ -14,13 +14,15 @@ from simjudge_msgs.msg import DetectionArray
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
-from simjudge.capture.camera_record import fixed_mounts
-from simjudge.capture.capture import CapturedFrame
-from simjudge.capture.lock_step import FrameEvent, LockStep, MotionSample
-from simjudge.capture.sensor_feed import SensorBatch
 from simjudge.data.rosbag2.playback import PlaybackClock
-from simjudge.driving.closed_loop import Referee
-from simjudge.driving.drive import (
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.simulation_settings import SimSettings
+from simjudge.sim.capture.camera_record import fixed_mounts
+from simjudge.sim.capture.capture import CapturedFrame
+from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.driving.closed_loop import Referee
+from simjudge.sim.driving.drive import (
     DriveOptions,
     DriveSetup,
     check_laps,
@@ -28,13 +30,11 @@ from simjudge.driving.drive import (
     drive_limits,
     read_drive_setup,
 )
-from simjudge.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
-from simjudge.driving.frame_detectors import GroundTruthDetector
-from simjudge.driving.pilots import driving_lidar
-from simjudge.engines.registry import make_engine
-from simjudge.graph.node_interfaces import NODES
-from simjudge.graph.simulation_settings import SimSettings
-from simjudge.vehicle.vehicle_messages import Frames
+from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
+from simjudge.sim.driving.frame_detectors import GroundTruthDetector
+from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.vehicle.vehicle_messages import Frames
 
 from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState

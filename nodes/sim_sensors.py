@@ -14,15 +14,15 @@ from typing import Any
 
 from rclpy.publisher import Publisher
 
-from simjudge.capture.sensor_feed import SensorBatch, SensorFeed
-from simjudge.capture.sensor_record import SensorMessages
 from simjudge.core.errors import SimjudgeError
-from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
-from simjudge.graph.node_interfaces import sensor_endpoint
-from simjudge.sensors.sensor_file import read_sensors
-from simjudge.sensors.sensor_topics import published_topics
-from simjudge.vehicle.vehicle_messages import Frames
+from simjudge.ros.node_interfaces import sensor_endpoint
+from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
+from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.sensor_topics import published_topics
+from simjudge.sim.vehicle.vehicle_messages import Frames
 
 from .endpoints import create_publisher
 from .runtime import SimjudgeNode, message_class

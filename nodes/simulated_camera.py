@@ -19,17 +19,17 @@ from sensor_msgs.msg import CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArray
 from std_msgs.msg import Header
 
-from simjudge.capture.exposure import CapturedImage
 from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.core.object_tables import Objects
 from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
-from simjudge.engines.contract import Labels
-from simjudge.sensors.camera.depth import depth_message_fields
-from simjudge.sensors.camera.depth_filters import DepthImage
-from simjudge.sensors.camera.label_images import LabelImage, label_message_fields
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sim.capture.exposure import CapturedImage
+from simjudge.sim.engines.contract import Labels
+from simjudge.sim.sensors.camera.depth import depth_message_fields
+from simjudge.sim.sensors.camera.depth_filters import DepthImage
+from simjudge.sim.sensors.camera.label_images import LabelImage, label_message_fields
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher
 from .headers import make_header

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from rclpy.node import Node
 
-from simjudge.graph.node_interfaces import NODES
+from simjudge.ros.node_interfaces import NODES
 
 _MOST_NAMED = 5
 """Topics that a message names."""

@@ -18,8 +18,8 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.core.version import version
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.reports.context_overlay import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame
 

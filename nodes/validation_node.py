@@ -8,7 +8,7 @@ from typing import Any
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
-from simjudge.graph.node_interfaces import NODES
+from simjudge.ros.node_interfaces import NODES
 from simjudge.studies.background import ComparisonJob, compare_backward
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets

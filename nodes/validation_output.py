@@ -9,8 +9,8 @@ from typing import Any
 
 from std_msgs.msg import Header
 
-from simjudge.context.entry_numbers import ComparisonNumbers
 from simjudge.core.progress import Advance, ProgressLines
+from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.reports.context_overlay import SummaryLine, summary_lines
 from simjudge.reports.page import write_report
 from simjudge.results.result_folder import check_result_folder

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
-from simjudge.graph.live_drive_settings import DRIVE_ROWS
-from simjudge.graph.node_settings import ValidationSettings
+from simjudge.ros.live_drive_settings import DRIVE_ROWS
+from simjudge.ros.node_settings import ValidationSettings
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.lidar_settings import CAMERA
 from simjudge.studies.live.judge import LiveMemory

@@ -8,9 +8,9 @@ from threading import Condition
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.driving.input_types import PEDALS, input_converter
-from simjudge.driving.manual import ManualDriver, WantedMotion
-from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.driving.input_types import PEDALS, input_converter
+from simjudge.sim.driving.manual import ManualDriver, WantedMotion
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp

@@ -17,10 +17,10 @@ from simjudge.data.rosbag2.recorded_clouds import TRUTH
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
-from simjudge.graph.node_interfaces import WATCHED_SENSORS
 from simjudge.reports.watch_screen import Screen
-from simjudge.sensors.cloud_series import boxes_of_message
-from simjudge.sensors.lidar.laser_scan import scan_points
+from simjudge.ros.node_interfaces import WATCHED_SENSORS
+from simjudge.sim.sensors.cloud_series import boxes_of_message
+from simjudge.sim.sensors.lidar.laser_scan import scan_points
 
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp

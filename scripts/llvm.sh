@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=${1:-.venv/bin/python}
 
 # The simulator looks for the library itself, so that this script and it agree on what is fit.
-is_there() { "$python" -c 'import sys; from simjudge.engines.default.variant import find_llvm; sys.exit(not find_llvm()[0])'; }
+is_there() { "$python" -c 'import sys; from simjudge.sim.engines.default.variant import find_llvm; sys.exit(not find_llvm()[0])'; }
 
 if is_there; then exit 0; fi
 why="Mitsuba, the simulator's ray tracer, compiles with it; optional"

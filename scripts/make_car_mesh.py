@@ -2,7 +2,7 @@
 
     python scripts/make_car_mesh.py
 
-The shapes are those of the car that drives (`simjudge.vehicle.car_appearance`); their colours are one row of texels.
+The shapes are those of the car that drives (`simjudge.sim.vehicle.car_appearance`); colours are one row of texels.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from simjudge.scene.colour import to_srgb
-from simjudge.scene.model import Mesh
-from simjudge.vehicle.car_appearance import car_things
-from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.scene.colour import to_srgb
+from simjudge.sim.scene.model import Mesh
+from simjudge.sim.vehicle.car_appearance import car_things
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 MESHES = Path(__file__).resolve().parent.parent / "config" / "scenes" / "meshes"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simjudge.graph.graphs import GRAPHS
-from simjudge.graph.parameter_files import sample_text
-from simjudge.graph.ros_page import regenerate_parts
+from simjudge.ros.graphs import GRAPHS
+from simjudge.ros.parameter_files import sample_text
+from simjudge.ros.ros_page import regenerate_parts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/ros.md"

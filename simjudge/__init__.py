@@ -18,9 +18,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simjudge.capture.rendering import render as render
-    from simjudge.capture.replaying import replay as replay
-    from simjudge.capture.simulators.labelling import label_recording as label_recording
     from simjudge.core.errors import Losses as Losses
     from simjudge.core.errors import SimjudgeError as SimjudgeError
     from simjudge.core.errors import UsageError as UsageError
@@ -38,17 +35,15 @@ if TYPE_CHECKING:
     from simjudge.data.sets import write_clouds as write_clouds
     from simjudge.data.splits import Split as Split
     from simjudge.data.splits import split as split
-    from simjudge.driving.drive import drive as drive
-    from simjudge.engines import availability
-    from simjudge.perception.clouds.cloud_detection import detect_clouds as detect_clouds
-    from simjudge.perception.clouds.cuboid_detection import detect_cuboids as detect_cuboids
-    from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
-    from simjudge.perception.detection import detect as detect
-    from simjudge.perception.detector import Detections as Detections
-    from simjudge.perception.detector import Detector as Detector
-    from simjudge.perception.loading import load_detector as load_detector
-    from simjudge.perception.training import TrainedDetector as TrainedDetector
-    from simjudge.perception.training import train as train
+    from simjudge.detectors.clouds.cloud_detection import detect_clouds as detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_cuboids as detect_cuboids
+    from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
+    from simjudge.detectors.detection import detect as detect
+    from simjudge.detectors.detector import Detections as Detections
+    from simjudge.detectors.detector import Detector as Detector
+    from simjudge.detectors.loading import load_detector as load_detector
+    from simjudge.detectors.training import TrainedDetector as TrainedDetector
+    from simjudge.detectors.training import train as train
     from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
     from simjudge.questions.cover.page import cover as cover
@@ -82,9 +77,14 @@ if TYPE_CHECKING:
     from simjudge.reports.contents import Contents as Contents
     from simjudge.reports.contents import info as info
     from simjudge.reports.report import report as report
-    from simjudge.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
-    from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
-    from simjudge.sensors.lidar_contract.check import check_lidar as check_lidar
+    from simjudge.sim.capture.rendering import render as render
+    from simjudge.sim.capture.replaying import replay as replay
+    from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
+    from simjudge.sim.driving.drive import drive as drive
+    from simjudge.sim.engines import availability
+    from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
+    from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
+    from simjudge.sim.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.real_performance import RealPerformance as RealPerformance
@@ -104,15 +104,15 @@ _HOMES = {
     "Contents": "simjudge.reports.contents",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
-    "Detections": "simjudge.perception.detector",
-    "Detector": "simjudge.perception.detector",
+    "Detections": "simjudge.detectors.detector",
+    "Detector": "simjudge.detectors.detector",
     "Diagnosis": "simjudge.questions.doctor.diagnosis",
     "DriveComparisonResult": "simjudge.questions.drives.result",
     "ExplainSettings": "simjudge.questions.explain.settings",
     "Explanation": "simjudge.questions.explain.explanation",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
-    "LidarCuboidFile": "simjudge.perception.clouds.cuboid_settings",
+    "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
     "LidarFit": "simjudge.questions.fit.lidar_fit",
     "Losses": "simjudge.core.errors",
     "ObjectComparisonResult": "simjudge.questions.objects.result",
@@ -127,12 +127,12 @@ _HOMES = {
     "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.reports.comparison_result",
     "SweepSettings": "simjudge.studies.compare_settings",
-    "TrainedDetector": "simjudge.perception.training",
+    "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.questions.calibrate.imu",
-    "calibrate_lidar": "simjudge.sensors.lidar.lidar_calibration",
+    "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.noise",
-    "check_lidar": "simjudge.sensors.lidar_contract.check",
+    "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.reports.cloud_pictures",
     "compare": "simjudge.reports.comparison_result",
     "compare_drives": "simjudge.questions.drives.result",
@@ -140,32 +140,32 @@ _HOMES = {
     "compare_objects": "simjudge.questions.objects.result",
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.questions.cover.page",
-    "detect": "simjudge.perception.detection",
-    "detect_clouds": "simjudge.perception.clouds.cloud_detection",
-    "detect_cuboids": "simjudge.perception.clouds.cuboid_detection",
+    "detect": "simjudge.detectors.detection",
+    "detect_clouds": "simjudge.detectors.clouds.cloud_detection",
+    "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
     "diagnose": "simjudge.questions.doctor.doctor",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
-    "drive": "simjudge.driving.drive",
+    "drive": "simjudge.sim.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
     "explain": "simjudge.questions.explain.page",
-    "filter": "simjudge.sensors.camera.filtering:filter_images",
+    "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
     "info": "simjudge.reports.contents",
     "join": "simjudge.data.set_join",
-    "label_recording": "simjudge.capture.simulators.labelling",
-    "list_engines": "simjudge.engines.availability:engine_availability",
-    "load_detector": "simjudge.perception.loading",
+    "label_recording": "simjudge.sim.capture.simulators.labelling",
+    "list_engines": "simjudge.sim.engines.availability:engine_availability",
+    "load_detector": "simjudge.detectors.loading",
     "load_result": "simjudge.reports.comparison_result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.recovery",
-    "render": "simjudge.capture.rendering",
-    "replay": "simjudge.capture.replaying",
+    "render": "simjudge.sim.capture.rendering",
+    "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.reports.report",
     "split": "simjudge.data.splits",
     "sweep": "simjudge.reports.comparison_result",
-    "train": "simjudge.perception.training",
+    "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",
     "write_clouds": "simjudge.data.sets",
 }

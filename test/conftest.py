@@ -82,7 +82,7 @@ def ros_domain():
 
 
 def _mitsuba_or_skip():
-    from simjudge.engines.default import variant  # noqa: PLC0415 - only where light is traced
+    from simjudge.sim.engines.default import variant  # noqa: PLC0415 - only where light is traced
 
     library, why = variant.find_llvm()
     if library is None and not variant.has_cuda():
@@ -93,7 +93,7 @@ def _mitsuba_or_skip():
 @pytest.fixture(params=["mitsuba", "numpy"])
 def light_of(request, monkeypatch):
     """Makes a Light of a scene, or another `kind` of light, with each of the tracers."""
-    from simjudge.engines.default import light, numpy_tracer, tracers  # noqa: PLC0415 - only where light is traced
+    from simjudge.sim.engines.default import light, numpy_tracer, tracers  # noqa: PLC0415 - only where light is traced
 
     if request.param == "mitsuba":
         _mitsuba_or_skip()
@@ -112,7 +112,7 @@ def light_of(request, monkeypatch):
 @pytest.fixture
 def mitsuba_light():
     """Makes a Light of a scene with Mitsuba."""
-    from simjudge.engines.default import light  # noqa: PLC0415 - only where light is traced
+    from simjudge.sim.engines.default import light  # noqa: PLC0415 - only where light is traced
 
     _mitsuba_or_skip()
     return light.Light

@@ -4,7 +4,7 @@ import numpy as np
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
 from simjudge.studies.judged_set import JudgedSet
 
 WIDTH, HEIGHT, FOCAL = 640, 480, 500.0

@@ -8,13 +8,13 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from simjudge.context.bootstrap import UnitNumbers
-from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
-from simjudge.context.pool import Samples
 from simjudge.core.frames import FrameSet
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Objects
+from simjudge.method.bootstrap import UnitNumbers
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import Samples
 
 
 def naive_patch(frames: FrameSet, anchor: int, method: Method) -> dict[int, np.ndarray]:

@@ -10,8 +10,8 @@ import numpy as np
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
-from simjudge.perception.detector import Detections
-from simjudge.sensors.camera.chain import Step, apply_steps
+from simjudge.detectors.detector import Detections
+from simjudge.sim.sensors.camera.chain import Step, apply_steps
 
 WIDTH, HEIGHT = 192, 128
 

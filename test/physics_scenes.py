@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.vehicle.mesh_builder import MeshBuilder
+from simjudge.sim.scene.model import Collider, Mesh, Scene, Surface, Thing
+from simjudge.sim.vehicle.mesh_builder import MeshBuilder
 
 GRAVITY = 9.81
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from simjudge.capture.rendering import render
-from simjudge.perception.detector import Detections
+from simjudge.detectors.detector import Detections
+from simjudge.sim.capture.rendering import render
 
 ROOM = """
 classes: {{1: box}}

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.certainty import Certainty
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
+from simjudge.method.certainty import Certainty
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.set_comparison import SetComparison, comparison_units

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simjudge.context.block_length import BlockLength, estimate_block_length
-from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.method.block_length import BlockLength, estimate_block_length
+from simjudge.method.verdicts import FEWEST_UNITS
 
 DRAWS = 99
 

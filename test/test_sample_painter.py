@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from simjudge.capture.camera_path import camera_mount
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
-from simjudge.scene.read import read_scene
+from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.scene.read import read_scene
 
 BAGS = Path(__file__).parents[1] / "bags"
 

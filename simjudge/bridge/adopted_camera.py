@@ -18,22 +18,22 @@ import numpy as np
 
 from simjudge.bridge.live_camera import CameraPlace, LiveFrame
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.capture.capture import CapturedFrame
-from simjudge.capture.exposure import CapturedImage, FrameExposure
-from simjudge.capture.ground_truth import ground_truth
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.stamps import stamp_to_name
-from simjudge.engines.chrono import buffers
-from simjudge.engines.chrono.cameras import ChronoCameras
-from simjudge.engines.chrono.frames import frame_pose
-from simjudge.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
-from simjudge.engines.chrono.probe import ProbeResult
-from simjudge.engines.chrono.versions import Factor
-from simjudge.engines.contract import Labels, SceneState
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.lens import Lens
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sim.capture.capture import CapturedFrame
+from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
+from simjudge.sim.capture.ground_truth import ground_truth
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.engines.chrono import buffers
+from simjudge.sim.engines.chrono.cameras import ChronoCameras
+from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
+from simjudge.sim.engines.chrono.probe import ProbeResult
+from simjudge.sim.engines.chrono.versions import Factor
+from simjudge.sim.engines.contract import Labels, SceneState
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.lens import Lens
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 _MODELS = {0: "pinhole", 1: "FOV lens", 2: "radial"}
 """CameraLensModelType (ChSensorRenderTypes.h)."""

@@ -13,16 +13,16 @@ from simjudge.bridge.live_camera import CameraPlace, FrameSource, LiveCamera
 from simjudge.bridge.live_lidar import LiveLidar
 from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.cameras import ChronoCameras
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.rig import MountedCamera
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.sensor_file import sensor_from_fields
-from simjudge.sensors.sensor_spec import CAR, SensorSpec
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.cameras import ChronoCameras
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.sensor_file import sensor_from_fields
+from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_file import camera_from_fields, read_camera
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import camera_from_fields, read_camera
 
 
 def choose_camera(

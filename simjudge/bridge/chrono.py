@@ -32,22 +32,22 @@ from simjudge.bridge.interrupt_flag import InterruptFlag
 from simjudge.bridge.live_camera import FrameSource
 from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.lock_step import MotionSample
-from simjudge.capture.sensor_feed import SensorFeed
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.engines.chrono.frames import frame_pose
-from simjudge.engines.chrono.modules import load_modules, missing_modules
-from simjudge.engines.chrono.own_lidar import check_own_lidar, check_single_rays
-from simjudge.engines.chrono.versions import identify_release
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.sensor_spec import SensorSpec
-from simjudge.vehicle.vehicle import Command
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.lock_step import MotionSample
+from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.engines.chrono.modules import load_modules, missing_modules
+from simjudge.sim.engines.chrono.own_lidar import check_own_lidar, check_single_rays
+from simjudge.sim.engines.chrono.versions import identify_release
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.vehicle import Command
 
 __all__ = ["ChronoBridge", "Pose"]
 

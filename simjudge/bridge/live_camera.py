@@ -16,16 +16,16 @@ import numpy.typing as npt
 
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.bridge.visuals import reference_pose
-from simjudge.capture.capture import CapturedFrame, FrameFinisher, RawFrame
-from simjudge.capture.exposure import FrameExposure
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.errors import UsageError
 from simjudge.core.stamps import stamp_to_name
-from simjudge.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.engines.contract import Labels, SceneState
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.rig import MountedCamera
-from simjudge.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
+from simjudge.sim.capture.capture import CapturedFrame, FrameFinisher, RawFrame
+from simjudge.sim.capture.exposure import FrameExposure
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
+from simjudge.sim.engines.contract import Labels, SceneState
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.arrays import FloatArray
-from simjudge.engines.chrono.views import ChronoViews
-from simjudge.engines.contract import STANDING, BodyMotion, Hits, Poses
-from simjudge.engines.mesh_rays import MeshRays
-from simjudge.scene.model import Mesh, Surface, Thing
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.vehicle.vehicle import VehicleState
+from simjudge.sim.engines.chrono.views import ChronoViews
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses
+from simjudge.sim.engines.mesh_rays import MeshRays
+from simjudge.sim.scene.model import Mesh, Surface, Thing
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.vehicle.vehicle import VehicleState
 
 _NEAR = 0.01
 """Metres within which a point and the surface of a labelled body are one."""

@@ -6,21 +6,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
-from simjudge.capture.camera_record import CameraRecorder
-from simjudge.capture.lock_step import MotionSample
-from simjudge.capture.sensor_feed import SensorBatch
-from simjudge.capture.sensor_record import SensorMessages
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
-from simjudge.sensors.camera.camera_messages import TF_TOPIC
-from simjudge.sensors.camera.rig import MountedCamera
-from simjudge.sensors.sensor_spec import SensorSpec
-from simjudge.vehicle.car_joints import BODY_LINK, FrameLink, JointAngles, links_at
-from simjudge.vehicle.robot_description import WheelFigures, wheels_description
-from simjudge.vehicle.vehicle import Command
-from simjudge.vehicle.vehicle_messages import (
+from simjudge.sim.capture.camera_record import CameraRecorder
+from simjudge.sim.capture.lock_step import MotionSample
+from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.car_joints import BODY_LINK, FrameLink, JointAngles, links_at
+from simjudge.sim.vehicle.robot_description import WheelFigures, wheels_description
+from simjudge.sim.vehicle.vehicle import Command
+from simjudge.sim.vehicle.vehicle_messages import (
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
     JOINTS_TOPIC,

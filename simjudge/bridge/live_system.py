@@ -11,13 +11,13 @@ from simjudge.bridge.live_wheels import LiveWheels, find_wheels
 from simjudge.bridge.visuals import body_mesh, label_body, labels_of, reference_pose
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.modules import Modules
-from simjudge.engines.chrono.versions import Release
-from simjudge.engines.contract import STANDING, BodyMotion, Hits, Poses
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import NO_INSTANCE, Scene, Surface, Thing
-from simjudge.sensors.sensor_spec import CAR
-from simjudge.vehicle.vehicle import VehicleState
+from simjudge.sim.engines.chrono.modules import Modules
+from simjudge.sim.engines.chrono.versions import Release
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses
+from simjudge.sim.scene.model import NO_INSTANCE, Scene, Surface, Thing
+from simjudge.sim.sensors.sensor_spec import CAR
+from simjudge.sim.vehicle.vehicle import VehicleState
 
 _MOST_CLASSES = 255
 _MOST_INSTANCES = 65535

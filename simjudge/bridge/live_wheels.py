@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.bridge.visuals import reference_pose
-from simjudge.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
 from simjudge.geometry.poses import Pose
-from simjudge.vehicle.car_appearance import WHEELS
-from simjudge.vehicle.car_joints import JointAngles, JointTracker
-from simjudge.vehicle.robot_description import WheelFigures
+from simjudge.sim.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
+from simjudge.sim.vehicle.car_appearance import WHEELS
+from simjudge.sim.vehicle.car_joints import JointAngles, JointTracker
+from simjudge.sim.vehicle.robot_description import WheelFigures
 
 _AXLES = 2
 _CALLS = ("GetNumberAxles", "GetSpindlePos", "GetSpindleRot", "GetSpindleAngVel", "GetTire", "GetChassisBody")

@@ -16,9 +16,9 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.frames import frame_pose
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Mesh
+from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.scene.model import Mesh
 
 _SLICES = 96
 """Sides of the prism that stands for a round shape: its outline is within 0.06 % of the circle's radius."""

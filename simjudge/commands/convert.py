@@ -69,7 +69,7 @@ def convert(
     topics = Topics(image_topic, label_topic, detection_topic, cloud_topic) if named else None
     given: Path | FrameSet = source
     if simulator is not None:
-        from simjudge.capture.simulators.labelling import label_recording
+        from simjudge.sim.capture.simulators.labelling import label_recording
 
         given = label_recording(
             source, simulator, classes=classes, min_size=min_size, min_visible=min_visible, topics=topics,

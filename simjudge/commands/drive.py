@@ -15,7 +15,7 @@ from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 from simjudge.terminal.common import ENGINE_HELP, print_note, progress
 
 if TYPE_CHECKING:
-    from simjudge.driving.closed_loop import DriveOutcome
+    from simjudge.sim.driving.closed_loop import DriveOutcome
 
 
 def drive(
@@ -73,8 +73,8 @@ def drive(
     images, ground truth, detections, camera_info, odometry, tf and commands; simjudge reads it as a set.
     """
     del names
-    from simjudge.driving.closed_loop import BY_HAND
-    from simjudge.driving.drive import drive as drive_course
+    from simjudge.sim.driving.closed_loop import BY_HAND
+    from simjudge.sim.driving.drive import drive as drive_course
 
     result = drive_course(
         scene,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.sensors.filter_settings import FilterSettings
+from simjudge.sim.sensors.filter_settings import FilterSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
@@ -25,7 +25,7 @@ def filter_images(
     lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells what
     was done.
     """
-    from simjudge.sensors.camera.filtering import filter_images as run
+    from simjudge.sim.sensors.camera.filtering import filter_images as run
 
     seen = run(
         source,

@@ -59,7 +59,7 @@ def render(
     same command goes on where it was, and the result is the same to the byte. OUT.render.json says what was done.
     """
     del names
-    from simjudge.capture.rendering import render as render_frames
+    from simjudge.sim.capture.rendering import render as render_frames
 
     result = render_frames(
         scene,

@@ -85,7 +85,7 @@ def replay(
     another simulator makes the frames: a script moves its camera along the poses.
     """
     del names
-    from simjudge.capture.replaying import replay as replay_frames
+    from simjudge.sim.capture.replaying import replay as replay_frames
 
     where: dict[str, Any] = {
         "poses": poses, "parent": parent, "child": child, "image_topic": image_topic,
@@ -129,8 +129,8 @@ def _write_script(
     simulator: str, bag: Path, out: Path, camera: str, given: Mapping[str, object], where: Mapping[str, Any]
 ) -> None:
     """Write the files for another simulator; `given` are options that belong to a scene of ours."""
-    from simjudge.capture.recorded_camera_path import CameraPathOptions
-    from simjudge.capture.simulator_scripts.replay_elsewhere import write_replay_script
+    from simjudge.sim.capture.recorded_camera_path import CameraPathOptions
+    from simjudge.sim.capture.simulator_scripts.replay_elsewhere import write_replay_script
 
     needless = [name for name, value in given.items() if value is not None]
     if needless:

@@ -15,7 +15,7 @@ from simjudge.core.exit_codes import DONE
 from simjudge.terminal.common import print_note
 
 if TYPE_CHECKING:
-    from simjudge.graph.description import Graph
+    from simjudge.ros.description import Graph
 
 _COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 
@@ -38,8 +38,8 @@ def run(
         Exit: with the exit code of the run where it is not 0.
     """
     from simjudge.core.errors import UsageError
-    from simjudge.graph.description import normalize_namespace, parse_arguments
-    from simjudge.graph.graphs import GRAPHS
+    from simjudge.ros.description import normalize_namespace, parse_arguments
+    from simjudge.ros.graphs import GRAPHS
 
     if graph not in GRAPHS:
         raise UsageError(f"{graph}: there is no such graph; there are {', '.join(GRAPHS)}")
@@ -50,8 +50,8 @@ def run(
     values = chosen.complete(parse_arguments(arguments or []))
     processes = chosen.processes(values)
     from simjudge.core.ros_installation import need_ros
-    from simjudge.graph.runner import Runner
-    from simjudge.graph.viewers import missing_viewers
+    from simjudge.ros.runner import Runner
+    from simjudge.ros.viewers import missing_viewers
 
     need_ros()
     for line in missing_viewers(values):

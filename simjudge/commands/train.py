@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.perception.training_settings import TrainingSettings
+from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
@@ -26,7 +26,7 @@ def train(
     best weights so far. Detectors are trained with ultralytics, which is AGPL-3.0; segment-semantic is LR-ASPP of
     torchvision, from random weights.
     """
-    from simjudge.perception.training import train as run
+    from simjudge.detectors.training import train as run
 
     trained = run(
         data,

@@ -34,10 +34,10 @@ def watch(
     from simjudge.commands.run import line_printer
     from simjudge.core.errors import SimjudgeError, UsageError
     from simjudge.core.ros_installation import need_ros
-    from simjudge.graph.description import Process, Value, normalize_namespace
-    from simjudge.graph.robot_file import read_robot
-    from simjudge.graph.runner import Runner
     from simjudge.reports.watch_screen import MISSING, is_installed
+    from simjudge.ros.description import Process, Value, normalize_namespace
+    from simjudge.ros.robot_file import read_robot
+    from simjudge.ros.runner import Runner
     from simjudge.terminal.common import print_note
 
     if save is not None and browser:

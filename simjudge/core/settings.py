@@ -12,7 +12,7 @@ To add a setting, add one field to such a class, and read it where it acts. Thes
 * the keyword of the Python function (`simjudge.core.setting_keywords`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
-* the argument of a launch file (`simjudge.graph.setting_arguments`),
+* the argument of a launch file (`simjudge.ros.setting_arguments`),
 * the row of a documentation table and the JSON schema (`simjudge.core.setting_documents`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch

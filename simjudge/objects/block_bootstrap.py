@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from simjudge.context.block_length import estimate_block_length
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.method.block_length import estimate_block_length
 
 FEWEST_FRAMES = 5
 """Frames below which no interval is given."""
@@ -74,7 +74,7 @@ def mean_interval(value: FloatArray, slot: IntArray | None = None, block: int | 
         value: float64 (N,), NaN where there is none.
         slot: int64 (N,), the number of each frame in its recording, ascending; None: none is missing.
         block: how many neighbouring frames are drawn together; None: estimated from the autocorrelation
-            (`simjudge.context.block_length`).
+            (`simjudge.method.block_length`).
 
     Returns:
         The mean and the interval; None for fewer than FEWEST_FRAMES values.

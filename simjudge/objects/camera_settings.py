@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simjudge.core.settings import setting
-from simjudge.perception.detector_settings import DetectorSettings
+from simjudge.detectors.detector_settings import DetectorSettings
 
 FOLLOW_AUTO = "auto"
 """The model's finds where one is named, else labels where both sets have them, else predictions."""

@@ -11,6 +11,11 @@ from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.detectors.colour_detector import ColourDetector
+from simjudge.detectors.detection import detect
+from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector_summary import record_detector
+from simjudge.detectors.loading import load_detector
 from simjudge.objects.camera_settings import (
     FOLLOW_AUTO,
     FOLLOW_LABELS,
@@ -21,11 +26,6 @@ from simjudge.objects.camera_settings import (
 from simjudge.objects.picture_lines import read_lines
 from simjudge.objects.recorded_horizon import is_recording, recorded_horizon
 from simjudge.objects.sightings import Sightings, label_sightings, predicted_sightings
-from simjudge.perception.colour_detector import ColourDetector
-from simjudge.perception.detection import detect
-from simjudge.perception.detector import Detector
-from simjudge.perception.detector_summary import record_detector
-from simjudge.perception.loading import load_detector
 
 
 @dataclass(frozen=True)

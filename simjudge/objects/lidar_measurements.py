@@ -15,12 +15,12 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
+from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, TrueCuboids
 from simjudge.objects.moments_3d import moment_invariants
 from simjudge.objects.scan_poses import ScanPoses
-from simjudge.perception.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
-from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 
 EMPTY = "scans without a point"
 NO_GROUND = "scans in which no ground was found"

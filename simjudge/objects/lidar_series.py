@@ -11,6 +11,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.lidar_measurements import (
     OBJECT_METRICS,
     WHOLE_METRICS,
@@ -37,7 +38,6 @@ from simjudge.objects.range_tables import RangeTable, range_tables
 from simjudge.objects.scan_poses import ScanPoses, scan_poses, scan_times
 from simjudge.objects.series import WHOLE, Series
 from simjudge.objects.survey import survey_cuboids
-from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 
 NO_TRUTH = "none"
 

@@ -9,12 +9,12 @@ from simjudge.core.errors import Losses
 from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 from simjudge.data.clouds.lidar_points import ONE_TIME, LidarPoints, lidar_points
+from simjudge.detectors.clouds.ground_plane import fit_ground_plane
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.scan_poses import ScanPoses, times_from_stamp
-from simjudge.perception.clouds.ground_plane import fit_ground_plane
-from simjudge.sensors.lidar.scan import deskewed
+from simjudge.sim.sensors.lidar.scan import deskewed
 
 EMPTY = "scans without a point, left out of the occupancy map"
 NO_GROUND = "scans without ground (a neighbour's is taken for the occupancy map)"

@@ -13,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.masks import BoolImage, Masks
 from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
-from simjudge.perception.iou import pixel_counts
+from simjudge.detectors.iou import pixel_counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)

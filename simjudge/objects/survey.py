@@ -9,12 +9,12 @@ from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.detectors.clouds.euclidean_clusters import euclidean_clusters
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import StandingCuboids
 from simjudge.objects.scan_poses import ScanPoses
 from simjudge.objects.smrf import ground_points, ground_surface
-from simjudge.perception.clouds.euclidean_clusters import euclidean_clusters
 
 VOXEL = 0.05
 """Metres: of points in one voxel the first is kept."""

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
+from simjudge.detectors.iou import box_iou
 from simjudge.objects.sightings import Sightings
-from simjudge.perception.iou import box_iou
 
 _NEVER = 1e6
 """Cost of a pair that cannot be one object."""

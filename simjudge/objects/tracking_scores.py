@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.detectors.iou import box_iou
 from simjudge.objects.tracking import Tracks
-from simjudge.perception.iou import box_iou
 
 SAME_PLACE = 0.5
 """IoU of the boxes from which a track is at a labelled object."""

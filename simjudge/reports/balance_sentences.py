@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simjudge.context.balance import UNBALANCED
+from simjudge.method.balance import UNBALANCED
 from simjudge.reports.number_format import format_number
 from simjudge.results.saved_result import Result
 

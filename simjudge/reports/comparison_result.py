@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from simjudge.context.detector_measures import DetectorMeasure
-from simjudge.context.entry_numbers import ComparisonNumbers
-from simjudge.context.kind_differences import KindDifferences
-from simjudge.context.verdicts import Verdict
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.method.detector_measures import DetectorMeasure
+from simjudge.method.entry_numbers import ComparisonNumbers
+from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.detector_sentences import overall_headline, overall_meaning

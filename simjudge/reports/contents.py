@@ -24,10 +24,10 @@ from simjudge.data.rosbag2.recorded_clouds import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
 from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
-from simjudge.perception.loading import load_detector
+from simjudge.detectors.loading import load_detector
 from simjudge.reports.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
-from simjudge.sensors.cloud_series import read_boxes, read_found_boxes
+from simjudge.sim.sensors.cloud_series import read_boxes, read_found_boxes
 
 _DETECTOR_SUFFIXES = (".onnx", ".pt")
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.verdicts import Verdict
 from simjudge.core.box_drawing import Colour, draw_boxes, draw_lines
 from simjudge.core.images import RgbImage
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.palette import verdict_colour
 from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.live.judge import JudgedFrame

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simjudge.context.entry_numbers import Control
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import Control
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.number_format import format_number
 from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import Result

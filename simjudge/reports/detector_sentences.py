@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simjudge.context.detector_measures import COUNTS, DetectorMeasure, MeasureCode
-from simjudge.context.verdicts import FEWEST_UNITS, Reason, Verdict
+from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
+from simjudge.method.verdicts import FEWEST_UNITS, Reason, Verdict
 from simjudge.reports.number_format import DASH, NO_BREAK_SPACE, format_number, format_p
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.sentences import MORE_UNITS, SetNames, capitalized, finds_nothing, headline, verdict_sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simjudge.context.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.reports.detector_sentences import judged_words, measure_step, worst_measure
 from simjudge.reports.number_format import format_number, format_percent
 from simjudge.reports.sentences import SMALL_OVERLAP, SetNames, finds_nothing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simjudge.context.verdicts import Verdict
+from simjudge.method.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 

@@ -19,7 +19,7 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.topics import camera_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sensors.cloud_series import (
+from simjudge.sim.sensors.cloud_series import (
     CloudSeries,
     RecordedBoxes,
     measured_cloud_topics,
@@ -28,9 +28,9 @@ from simjudge.sensors.cloud_series import (
     read_found_boxes,
     read_static_transforms,
 )
-from simjudge.sensors.gps_recording import FIX, GpsTrack, read_gps
-from simjudge.sensors.imu_recording import IMU, read_imu
-from simjudge.sensors.inertial.imu_calibration import ImuSeries
+from simjudge.sim.sensors.gps_recording import FIX, GpsTrack, read_gps
+from simjudge.sim.sensors.imu_recording import IMU, read_imu
+from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries
 
 _NOT_SHOWN = "parts that cannot be shown"
 

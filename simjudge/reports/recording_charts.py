@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from simjudge.core.arrays import FloatArray
 from simjudge.reports.palette import LIGHT, SERIES
 from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries
+from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries
 
 _MAP = (560.0, 430.0)
 """Points: width and height of a map."""

@@ -24,9 +24,9 @@ from simjudge.reports.recorded_sensors import RecordedLidar, RecordedSensors
 from simjudge.reports.recording_charts import MOST_POINTS, MapLine, imu_figure, map_figure
 from simjudge.reports.report_figure import ReportFigure
 from simjudge.reports.report_settings import ReportSettings
-from simjudge.sensors.cloud_series import RecordedBoxes
-from simjudge.sensors.inertial.imu_calibration import PARTS, UNITS
-from simjudge.sensors.inertial.motion import SECOND
+from simjudge.sim.sensors.cloud_series import RecordedBoxes
+from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS
+from simjudge.sim.sensors.inertial.motion import SECOND
 
 Rgb = tuple[int, int, int]
 _FARTHEST = 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.verdicts import Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.results.saved_result import halves_of
 from simjudge.results.verdict_words import verdict_words
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.context.patch_size import small_patch_note
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
+from simjudge.method.patch_size import small_patch_note
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.control_sentences import control_sentence
 from simjudge.reports.detector_sentences import (

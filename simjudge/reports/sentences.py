@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simjudge.context.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
 from simjudge.reports.number_format import (
     NO_BREAK_SPACE,
     format_gap,

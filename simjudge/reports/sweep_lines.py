@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simjudge.context.method import Method
+from simjudge.method.method import Method
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Curve, ResultEntry
 

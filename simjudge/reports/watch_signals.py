@@ -14,9 +14,9 @@ from simjudge.core.box_drawing import class_colour
 from simjudge.geometry.poses import Pose
 from simjudge.reports.cloud_scale import CloudScale, finite_points
 from simjudge.reports.palette import DARK, rgb
-from simjudge.sensors.cloud_series import RecordedBoxes
-from simjudge.sensors.inertial.earth import geodetic_to_enu
-from simjudge.sensors.inertial.noise import Triple
+from simjudge.sim.sensors.cloud_series import RecordedBoxes
+from simjudge.sim.sensors.inertial.earth import geodetic_to_enu
+from simjudge.sim.sensors.inertial.noise import Triple
 
 TIMELINE = "stamp"
 CLOUDS, TURNING, FORCES, TRACKS = "clouds", "turn_rate", "acceleration", "gps"

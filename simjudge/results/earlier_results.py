@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simjudge.context.verdicts import Reason, Verdict
+from simjudge.method.verdicts import Reason, Verdict
 
 _VERDICTS = {
     "large gap": Verdict.LARGE_GAP,

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simjudge.context.detector_measures import DetectorMeasure
-from simjudge.context.multiple_tests import holm
-from simjudge.context.verdicts import Verdict, verdict_by_margin
 from simjudge.core.errors import UsageError
+from simjudge.method.detector_measures import DetectorMeasure
+from simjudge.method.multiple_tests import holm
+from simjudge.method.verdicts import Verdict, verdict_by_margin
 from simjudge.results.saved_result import Result, ResultEntry
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.detector_measures import DetectorMeasure
-from simjudge.context.entry_numbers import ComparisonNumbers, Control, EntryNumbers
-from simjudge.context.verdicts import Verdict, worst_verdict
 from simjudge.core.errors import SimjudgeError
+from simjudge.method.detector_measures import DetectorMeasure
+from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
+from simjudge.method.verdicts import Verdict, worst_verdict
 from simjudge.results.context_table import OVERALL, ContextTable, read_contexts
 from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
 from simjudge.results.verdict_words import verdict_words

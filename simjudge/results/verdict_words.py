@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.context.verdicts import Verdict
+from simjudge.method.verdicts import Verdict
 
 VERDICT_WORDS = {
     Verdict.LARGE_GAP: "large gap",

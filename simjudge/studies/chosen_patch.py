@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from simjudge.context.method import patch_text
-from simjudge.context.patch_size import default_patch
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
+from simjudge.method.method import patch_text
+from simjudge.method.patch_size import default_patch
 from simjudge.studies.compare_settings import MethodSettings
 
 Chosen = TypeVar("Chosen", bound=MethodSettings)

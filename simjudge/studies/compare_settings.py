@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
-from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.perception.detector_settings import A_RENAMES, B_RENAMES, Renames
+from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, Renames
+from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
+from simjudge.method.verdicts import MARGIN
 from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC, SemanticSettings
 
@@ -50,7 +50,7 @@ def _metric_names() -> tuple[str, ...]:
 
 
 def _object_metrics() -> tuple[str, ...]:
-    from simjudge.perception.assignment import metrics  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.assignment import metrics  # noqa: PLC0415 - slow to import
 
     return tuple(metrics)
 
@@ -155,13 +155,13 @@ class MethodSettings(SemanticSettings):
         a_image_topic, b_image_topic: images to read where a recording has several cameras, by topic or camera's name.
         a_rename, b_rename: new names for classes of a set, its labels' and its predictions'.
         model: a detector to run on every set whose predictions were not given.
-        preset: the named settings to start from, a key of `simjudge.context.method.PRESETS`.
+        preset: the named settings to start from, a key of `simjudge.method.method.PRESETS`.
         theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
             the preset "paper" has none: it is chosen.
         chosen_patch: what `choose_patch` made of the sets, where it was asked for.
         class_blind: one mask plane for all classes (Eq. [2] read literally).
         masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
-        metric: what performance is, a name in `simjudge.perception.assignment.metrics`, or of label pictures in
+        metric: what performance is, a name in `simjudge.detectors.assignment.metrics`, or of label pictures in
             `PATCH_METRICS`.
         classes: names of the classes to judge; None for all. Labels and predictions of the others are taken away.
     """

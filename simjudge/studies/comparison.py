@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from simjudge.context.compiled import forgo_blas, is_compiled
-from simjudge.context.join_parts import PartRunner
-from simjudge.context.patch_size import small_patch_note
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.perception.class_map import map_classes
-from simjudge.perception.detector import Detector
+from simjudge.detectors.class_map import map_classes
+from simjudge.detectors.detector import Detector
+from simjudge.method.compiled import forgo_blas, is_compiled
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.patch_size import small_patch_note
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.gallery_selection import PER_KIND, select_items
@@ -185,7 +185,7 @@ def _read_pictures(
     ]
     if settings.model is None:
         return sides[0], sides[1]
-    from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
     _check_classes(sides, detector, settings)
@@ -204,7 +204,7 @@ def detect_input(
     Args:
         log: receives a line where the set's own predictions do not count.
     """
-    from simjudge.perception.detection import detect  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.detection import detect  # noqa: PLC0415 - slow to import
 
     if given.predictions_path is not None:
         return given

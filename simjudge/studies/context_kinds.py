@@ -8,12 +8,12 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 
-from simjudge.context.bootstrap import DrawSchedule
-from simjudge.context.kind_differences import FEWEST_CONTEXTS, KindDifferences, KindNames, kind_differences
-from simjudge.context.kinds import KindBits, KindSums, pack_kinds
-from simjudge.context.pool import ClassPair
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.frames import FrameSet
+from simjudge.method.bootstrap import DrawSchedule
+from simjudge.method.kind_differences import FEWEST_CONTEXTS, KindDifferences, KindNames, kind_differences
+from simjudge.method.kinds import KindBits, KindSums, pack_kinds
+from simjudge.method.pool import ClassPair
 from simjudge.studies.box_neighbours import covered_shares, neighbour_counts
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.sample_covariates import truncated_objects

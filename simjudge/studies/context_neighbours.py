@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.context.context_tree import ContextTree
-from simjudge.context.patches import Contexts
-from simjudge.context.similarity_join import join_blocks
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.method.context_tree import ContextTree
+from simjudge.method.patches import Contexts
+from simjudge.method.similarity_join import join_blocks
 from simjudge.results.gallery_selection import PAIR_KINDS, GalleryItem, dissimilar_first
 from simjudge.studies.judged_set import class_samples
 from simjudge.studies.pair import ClassResult, PairResult

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.context.entry_numbers import Control, EntryNumbers
-from simjudge.context.join_parts import PartRunner
-from simjudge.context.verdicts import GAPS
 from simjudge.core.arrays import IntArray
+from simjudge.method.entry_numbers import Control, EntryNumbers
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.verdicts import GAPS
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import PairResult, entry_numbers
 from simjudge.studies.set_comparison import SetComparison

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.bootstrap import DrawSchedule, UnitNumbers
-from simjudge.context.kind_differences import KindDifferences
-from simjudge.context.kinds import KindSums
-from simjudge.context.method import Method
-from simjudge.context.patches import Contexts, place_contexts
-from simjudge.context.pool import ClassPair, Samples
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.perception.assignment import participants
-from simjudge.perception.overlapping_pairs import overlapping_pairs
+from simjudge.detectors.assignment import participants
+from simjudge.detectors.overlapping_pairs import overlapping_pairs
+from simjudge.method.bootstrap import DrawSchedule, UnitNumbers
+from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.kinds import KindSums
+from simjudge.method.method import Method
+from simjudge.method.patches import Contexts, place_contexts
+from simjudge.method.pool import ClassPair, Samples
 from simjudge.studies.context_kinds import (
     MOST_CLASSES,
     MOST_ROWS,

@@ -17,11 +17,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log
 from simjudge.core.version import version
+from simjudge.method.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
 from simjudge.studies.dask_client import connect_to_scheduler
 
 _ALIGNMENT = 64

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from simjudge.context.method import Method
-from simjudge.context.segmentation import grid_samples
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
@@ -16,7 +14,9 @@ from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.label_pictures import UNLABELLED, LabelPicture
 from simjudge.core.object_tables import Objects
 from simjudge.data.semantic_classes import SemanticClasses, label_pairs, scaled_height
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
+from simjudge.method.method import Method
+from simjudge.method.segmentation import grid_samples
 from simjudge.studies.judged_set import JudgedSet
 
 PATCH = "patch"

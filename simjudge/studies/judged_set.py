@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.context.bootstrap import UnitNumbers
-from simjudge.context.method import Method
-from simjudge.context.patches import Contexts, object_contexts
-from simjudge.context.pool import Samples
-from simjudge.context.precision_curve import RankedPredictions
 from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.perception.assignment import Assignment, assign, assign_cpd
+from simjudge.detectors.assignment import Assignment, assign, assign_cpd
+from simjudge.method.bootstrap import UnitNumbers
+from simjudge.method.method import Method
+from simjudge.method.patches import Contexts, object_contexts
+from simjudge.method.pool import Samples
+from simjudge.method.precision_curve import RankedPredictions
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     assignment = object_performance(taken, method, metric)
     if not precision or taken.objects.cuboid is not None:
         return JudgedSet(taken, assignment)
-    from simjudge.perception.average_precision import ranked_precision  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.average_precision import ranked_precision  # noqa: PLC0415 - slow to import
 
     values, ranked = ranked_precision(taken)
     return JudgedSet(taken, assignment, values, ranked=ranked)

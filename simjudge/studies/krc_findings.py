@@ -21,15 +21,15 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_png
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import read_clouds, read_set
+from simjudge.detectors.detection import detect
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import FOLLOW_PREDICTIONS, CameraObjectSettings
 from simjudge.objects.map_agreement import agreement_picture
 from simjudge.objects.occupancy import OccupancyMap
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
 from simjudge.objects.series import Series
-from simjudge.perception.detection import detect
-from simjudge.scene.model import Scene
-from simjudge.scene.read import read_scene
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.read import read_scene
 from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 
 SOURCE_F1 = 0.9723

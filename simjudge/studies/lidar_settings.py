@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.perception.detector_settings import DetectorSettings
+from simjudge.detectors.detector_settings import DetectorSettings
 
 CAMERA, LIDAR = "camera", "lidar"
 LIDAR_PATCH = (16, 120)

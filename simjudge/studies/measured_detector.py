@@ -6,8 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.common_mix import CommonMix, common_mix
-from simjudge.context.detector_measures import (
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.object_tables import Predictions
+from simjudge.detectors.assignment import participants
+from simjudge.detectors.iou import pair_iou
+from simjudge.detectors.overlapping_pairs import overlapping_pairs
+from simjudge.method.common_mix import CommonMix, common_mix
+from simjudge.method.detector_measures import (
     DetectorMeasure,
     MeasureCode,
     MeasuredSets,
@@ -15,15 +21,9 @@ from simjudge.context.detector_measures import (
     judge_measures,
     mean_estimate,
 )
-from simjudge.context.method import Method
-from simjudge.context.precision_curve import coco_precision, precision_influence
-from simjudge.context.verdicts import FEWEST_UNITS
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.display import ShortRepr
-from simjudge.core.object_tables import Predictions
-from simjudge.perception.assignment import participants
-from simjudge.perception.iou import pair_iou
-from simjudge.perception.overlapping_pairs import overlapping_pairs
+from simjudge.method.method import Method
+from simjudge.method.precision_curve import coco_precision, precision_influence
+from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.sampling_units import SampleUnits
@@ -218,7 +218,7 @@ def _fits(judged: JudgedSet, predictions: Predictions, kind: str) -> BoolArray:
     objects, partner = judged.frames.objects, judged.assignment.prediction
     rows = np.flatnonzero(partner >= 0)
     if objects.cuboid is not None and predictions.cuboid is not None:
-        from simjudge.perception.cuboid_iou import cuboid_iou  # noqa: PLC0415 - numba is slow to import
+        from simjudge.detectors.cuboid_iou import cuboid_iou  # noqa: PLC0415 - numba is slow to import
 
         iou = cuboid_iou(objects.cuboid[rows], predictions.cuboid[partner[rows]], kind)
     else:

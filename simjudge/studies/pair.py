@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison
-from simjudge.context.certainty import Certainty
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.join_parts import PartRunner
-from simjudge.context.kind_differences import KindDifferences
-from simjudge.context.method import Method
-from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
-from simjudge.perception.confusion import confusion
+from simjudge.detectors.confusion import confusion
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.certainty import Certainty
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.method import Method
+from simjudge.method.reductions import reduce_comparisons
 from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings

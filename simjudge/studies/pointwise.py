@@ -7,7 +7,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
-from simjudge.perception.iou import box_iou
+from simjudge.detectors.iou import box_iou
 
 SAME_OBJECT_IOU = 0.5
 """IoU from which boxes of one class, one in each frame of a pair, are taken for the same object."""

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.control_variates import (
-    ControlVariateEstimate,
-    PerformanceInterval,
-    UnitTotals,
-    estimate_real_mean,
-)
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.pairing import pair_frames
+from simjudge.method.control_variates import (
+    ControlVariateEstimate,
+    PerformanceInterval,
+    UnitTotals,
+    estimate_real_mean,
+)
 from simjudge.results.result_folder import write_json
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
@@ -139,7 +139,7 @@ def estimate_real_performance(  # noqa: PLR0913 - the arguments of a study's ste
         pairs: use so many pairs, chosen at random, and hold the other real frames back: their mean checks the estimate.
         model: a detector to run on all sets.
         pair_tolerance: greatest difference of the stamps of a pair, seconds.
-        metric: what performance is, a name in `simjudge.perception.assignment.metrics`.
+        metric: what performance is, a name in `simjudge.detectors.assignment.metrics`.
         block: seconds whose frames are drawn together; None: estimated from each set.
         seed: of the choice of pairs.
         log: receives lines that a person should read.
@@ -187,7 +187,7 @@ def _read_further(
 ) -> list[FrameSet]:
     read = [read_input(one, None, allow_outside=settings.allow_outside) for one in further]
     if settings.model is not None and read:
-        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
 
         detector = load_detector(settings.model, trust=settings.trust)
         read = [detect_input(one, detector, settings, log, progress) for one in read]

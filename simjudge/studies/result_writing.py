@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.lidar_settings import LIDAR

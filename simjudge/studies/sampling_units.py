@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.common_effects import TimeEffect, repeats, time_effect
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.frame_sequences import ALONE, FrameSequence
+from simjudge.method.common_effects import TimeEffect, repeats, time_effect
 from simjudge.objects.box_tracks import PlacedBoxes
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.seen_things import SeenThings, find_things, join_places, seen_together

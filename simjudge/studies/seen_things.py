@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.common_effects import things_differ
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import FrameSequence
+from simjudge.method.common_effects import things_differ
 from simjudge.objects.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
 from simjudge.objects.steady_numbers import numbered_things
 from simjudge.studies.unit_blocks import followed_parts

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison, compare_pairs, draw_pairs
-from simjudge.context.bootstrap import MOST_WORK, Bootstrap, DrawnRows, DrawSchedule, Normals, UnitNumbers
-from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
-from simjudge.context.join_parts import PartRunner
-from simjudge.context.method import Method
-from simjudge.context.patches import Contexts
-from simjudge.context.performance_model import PerformanceModel
-from simjudge.context.pool import ClassPair, Samples
-from simjudge.context.reductions import reduce_comparisons
-from simjudge.context.sample_size import SampleSize
 from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
+from simjudge.method.algorithm import ClassComparison, compare_pairs, draw_pairs
+from simjudge.method.bootstrap import MOST_WORK, Bootstrap, DrawnRows, DrawSchedule, Normals, UnitNumbers
+from simjudge.method.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.method.join_parts import PartRunner
+from simjudge.method.method import Method
+from simjudge.method.patches import Contexts
+from simjudge.method.performance_model import PerformanceModel
+from simjudge.method.pool import ClassPair, Samples
+from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.sample_size import SampleSize
 from simjudge.studies.compare_settings import CertaintySettings, PlanSettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
 from simjudge.studies.sampling_units import SampleUnits, sample_units

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.context.block_length import LEAST_UNITS, BlockLength, estimate_block_length
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence
 from simjudge.data.photographs import source_photograph
+from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length
 
 _HALF_BLOCK = 2.5
 """Five integrated correlation times, in design effects: that is twice the correlation time."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.balance import UNBALANCED
-from simjudge.context.performance_model import PerformanceModel, fit_performance
-from simjudge.context.pool import ClassPair
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
+from simjudge.method.balance import UNBALANCED
+from simjudge.method.performance_model import PerformanceModel, fit_performance
+from simjudge.method.pool import ClassPair
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.sample_covariates import sample_covariates
 

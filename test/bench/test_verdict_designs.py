@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from simjudge.data.frame_sequences import find_sequence
-from simjudge.perception.assignment import assign
+from simjudge.detectors.assignment import assign
 
 BENCH = Path(__file__).parents[2] / "bench"
 

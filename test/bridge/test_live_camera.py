@@ -8,15 +8,15 @@ import pytest
 
 from simjudge.bridge.adopted_camera import segmentation_error
 from simjudge.bridge.live_camera import CameraPlace, LiveCamera
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.errors import UsageError
-from simjudge.engines.chrono.probe import ProbeResult
-from simjudge.engines.contract import Labels
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.lens_construction import lens_with_field
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.engines.chrono.probe import ProbeResult
+from simjudge.sim.engines.contract import Labels
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 LENS = lens_with_field("pinhole", (8, 6), 80)
 MS = 1_000_000

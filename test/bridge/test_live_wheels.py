@@ -8,15 +8,15 @@ import pytest
 
 from simjudge.bridge.live_record import BridgeRecorder, BridgeSetup
 from simjudge.bridge.live_wheels import find_wheels
-from simjudge.capture.lock_step import MotionSample
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
-from simjudge.vehicle.car_joints import JOINTS
-from simjudge.vehicle.vehicle import VehicleState
+from simjudge.sim.capture.lock_step import MotionSample
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.vehicle.car_joints import JOINTS
+from simjudge.sim.vehicle.vehicle import VehicleState
 
 YAW, TURN = math.radians(90), 0.7
 CENTRES = {(0, 0): (1.2, 0.5, 0.3), (0, 1): (1.2, -0.5, 0.3), (1, 0): (-1.3, 0.5, 0.3), (1, 1): (-1.3, -0.5, 0.3)}

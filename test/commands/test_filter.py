@@ -12,7 +12,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
-from simjudge.sensors.camera.chain import Step, filtered
+from simjudge.sim.sensors.camera.chain import Step, filtered
 
 
 def run(*arguments):

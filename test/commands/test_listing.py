@@ -7,7 +7,6 @@ import inspect
 import pytest
 from typer.testing import CliRunner
 
-from simjudge.capture.rendering import render
 from simjudge.commands.app import app
 from simjudge.core.installed import (
     CAMERA,
@@ -19,7 +18,8 @@ from simjudge.core.installed import (
     VEHICLE,
     shipped_files,
 )
-from simjudge.driving.drive import drive
+from simjudge.sim.capture.rendering import render
+from simjudge.sim.driving.drive import drive
 
 
 @pytest.mark.parametrize("command", ["render", "drive", "replay"])

@@ -24,7 +24,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.sets import write_set
-from simjudge.graph.graphs import GRAPHS
+from simjudge.ros.graphs import GRAPHS
 
 HEAVY = {"replay", "render", "drive", "fit", "cover", "train", "explain", "run"}
 """Commands that render, train or start nodes: their lines are parsed, and not run."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from saved_screens import chunks, column
 
-from simjudge.graph.command_line import command_line
-from simjudge.graph.description import Process
 from simjudge.reports.watch_screen import is_installed
+from simjudge.ros.command_line import command_line
+from simjudge.ros.description import Process
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"

@@ -21,10 +21,10 @@ from simjudge.data.pose_text import read_pose_text
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.recording import describe_recording
 from simjudge.data.sets import read_clouds, read_set
-from simjudge.perception.loading import load_detector
+from simjudge.detectors.loading import load_detector
 from simjudge.results.context_table import read_contexts
 from simjudge.results.saved_result import load_result
-from simjudge.scene.read import read_scene
+from simjudge.sim.scene.read import read_scene
 
 READERS = [read_text, load_json, load_xml, read_yaml, read_pose_text, read_set, image_size, read_contexts, read_scene]
 

@@ -14,7 +14,7 @@ from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
-from simjudge.perception.training import train
+from simjudge.detectors.training import train
 from simjudge.reports.report import report
 from simjudge.reports.watch_screen import Screen, ScreenTarget
 

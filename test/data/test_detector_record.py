@@ -19,8 +19,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.set_join import join_sets
 from simjudge.data.sets import read_predictions, read_set, write_set
 from simjudge.data.splits import split
-from simjudge.perception.detection import detect
-from simjudge.perception.loading import load_detector
+from simjudge.detectors.detection import detect
+from simjudge.detectors.loading import load_detector
 
 NET = DetectorRecord("net", "ab" * 32, {"imgsz": [640, 384], "min_score": 0.05, "iou": 0.7})
 FOLDERS = ("yolo", "coco", "cvat", "cpd")

@@ -8,7 +8,7 @@ import typer
 from pages import PAGES, ROOT, blocks, prose
 
 from simjudge.commands.app import app
-from simjudge.graph.graphs import GRAPHS
+from simjudge.ros.graphs import GRAPHS
 
 GLOBAL = {"--version", "--help", "-h"}
 END = re.compile(r"^(;|\||&&?|>|do|done)$")

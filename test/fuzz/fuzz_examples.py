@@ -160,7 +160,7 @@ def onnx_metadata(folder: Path) -> Path:
 def checkpoint(folder: Path) -> Path:
     import torch
 
-    from simjudge.perception.ultralytics_setup import import_ultralytics
+    from simjudge.detectors.ultralytics_setup import import_ultralytics
 
     import_ultralytics()  # a bare import leaves Pillow changed for every test after this one
     from ultralytics.nn.tasks import DetectionModel
@@ -269,7 +269,7 @@ def add_render_piece(store: Any, index: int) -> None:
 
 def render_pieces(folder: Path) -> Path:
     """The finished frames of a rendering that was stopped."""
-    from simjudge.capture.frame_store import FrameStore
+    from simjudge.sim.capture.frame_store import FrameStore
 
     store = FrameStore.beside(folder / "out", RENDER_PLAN)
     for index in range(2):

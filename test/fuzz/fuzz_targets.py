@@ -73,7 +73,7 @@ from fuzz_uses import (
     use_set,
 )
 
-_CAMERAS = "simjudge.sensors.camera"
+_CAMERAS = "simjudge.sim.sensors.camera"
 TARGETS: dict[str, Target] = {
     each.name: each
     for each in (
@@ -134,21 +134,21 @@ TARGETS: dict[str, Target] = {
         Target("calibration-opencv-json", calibration("opencv", "c.json"), "", "text", use_camera, examples=FEWEST),
         Target("calibration-kalibr", calibration("kalibr", "c.yaml"), "", "yaml", use_camera),
         Target("calibration-matlab", calibration("matlab", "c.mat"), "", "bytes", use_camera, examples=FEWEST),
-        *(Target(f"scene-{line}", scene(line), "", "yaml", use_reader("simjudge.scene.read", "read_scene"))
+        *(Target(f"scene-{line}", scene(line), "", "yaml", use_reader("simjudge.sim.scene.read", "read_scene"))
           for line in LINES),
         Target("scene-shipped", text_file("scene.yaml", ROOT / "config/scenes/lab_random.yaml"), "", "yaml",
-               use_reader("simjudge.scene.read", "read_scene")),
-        Target("mesh", text_file("mesh.obj", OBJ), "", "text", use_reader("simjudge.scene.obj", "read_obj")),
+               use_reader("simjudge.sim.scene.read", "read_scene")),
+        Target("mesh", text_file("mesh.obj", OBJ), "", "text", use_reader("simjudge.sim.scene.obj", "read_obj")),
         Target("cones", text_file("cones.csv", CONES), "", "text",
-               use_reader("simjudge.scene.measured_positions", "read_positions")),
+               use_reader("simjudge.sim.scene.measured_positions", "read_positions")),
         Target("vehicle", text_file("vehicle.yaml", ROOT / "config/vehicles/art1.yaml"), "", "yaml",
-               use_reader("simjudge.vehicle.vehicle_file", "read_vehicle")),
+               use_reader("simjudge.sim.vehicle.vehicle_file", "read_vehicle")),
         Target("sensors", text_file("sensors.yaml", ROOT / "config/sensors/art1.yaml"), "", "yaml",
-               use_reader("simjudge.sensors.sensor_file", "read_sensors")),
+               use_reader("simjudge.sim.sensors.sensor_file", "read_sensors")),
         Target("robot", text_file("robot.yaml", ROOT / "config/art1.yaml"), "", "yaml",
-               use_reader("simjudge.graph.robot_file", "read_robot")),
+               use_reader("simjudge.ros.robot_file", "read_robot")),
         *(Target(f"simulator-{name}", text_file("simulator.yaml", ROOT / f"config/simulators/{name}.yaml"), "", "yaml",
-                 use_reader("simjudge.capture.simulators.simulator_file", "read_simulator"))
+                 use_reader("simjudge.sim.capture.simulators.simulator_file", "read_simulator"))
           for name in ("carla", "chrono_ros")),
         Target("label-names", label_names, "", "json", use_label_names),
         Target("colours", text_file("colours.yaml", ROOT / "config/detectors/cones_red_green.yaml"), "", "yaml",
@@ -165,7 +165,7 @@ TARGETS: dict[str, Target] = {
                use_detector, examples=FEW),
         Target("picture-lines", text_file("lines.csv", PICTURE_LINES), "", "text", use_picture_lines, examples=FEW),
         Target("cuboids", text_file("cuboids.yaml", ROOT / "config/detectors/lidar_cuboids.yaml"), "", "yaml",
-               use_reader("simjudge.perception.clouds.cuboid_settings", "read_cuboid_settings")),
+               use_reader("simjudge.detectors.clouds.cuboid_settings", "read_cuboid_settings")),
         Target("onnx", onnx_model, "", "bytes", use_detector, examples=FEW, needs="onnx"),
         Target("onnx-metadata", onnx_metadata, "", "json", use_onnx_metadata, examples=FEW, needs="onnx"),
         Target("checkpoint", checkpoint, "", "bytes", use_detector, examples=FEW, needs="ultralytics"),

@@ -137,8 +137,8 @@ def use_brisque_model(path: Path) -> None:
 
 def use_label_names(path: Path) -> None:
     """Read what a simulator says of its numbers, twice, and look one up."""
-    from simjudge.capture.simulators.label_names import LabelNames
     from simjudge.core.errors import Losses
+    from simjudge.sim.capture.simulators.label_names import LabelNames
 
     names = LabelNames()
     for time in (1, 2):
@@ -149,7 +149,7 @@ def use_label_names(path: Path) -> None:
 
 def use_camera(path: Path) -> None:
     """Read a camera."""
-    from simjudge.sensors.camera.camera_file import read_camera
+    from simjudge.sim.sensors.camera.camera_file import read_camera
 
     read_camera(path)
 
@@ -158,7 +158,7 @@ def use_detector(path: Path) -> None:
     """Load a detector and show it a picture."""
     import numpy as np
 
-    from simjudge.perception.loading import load_detector
+    from simjudge.detectors.loading import load_detector
 
     detector = load_detector(path)
     for detections in detector([np.zeros((48, 64, 3), np.uint8)]):
@@ -225,7 +225,7 @@ def use_render_pieces(path: Path) -> None:
     import numpy as np
     from fuzz_examples import RENDER_PLAN, add_render_piece
 
-    from simjudge.capture.frame_store import FrameStore
+    from simjudge.sim.capture.frame_store import FrameStore
 
     store = FrameStore.beside(path, RENDER_PLAN)
     with store.kept_if_stopped(2, lambda line: check_message(line, path.parent)):

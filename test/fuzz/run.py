@@ -30,7 +30,7 @@ SECONDS_AN_INPUT = 60
 """Wall-clock time after which libFuzzer calls an input too slow; the readers' own bound is computing time."""
 MEGABYTES = 4000
 """Memory of a process at most."""
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "perception"), str(ROOT)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "detectors"), str(ROOT)]
 
 
 def main() -> None:

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from simjudge.capture.sensor_feed import SensorBatch
-from simjudge.capture.sensor_readers import SensorEvent
-from simjudge.engines.chrono.feed import Reading
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.sim_sensors import SimSensors
-from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.sensors.sensor_file import read_sensors
 
 OFFSET = 5_000_000_000
 READINGS = (

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.capture.exposure import CapturedImage
 from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.core.object_tables import Objects
-from simjudge.engines.contract import Labels
-from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes.runtime import SimjudgeNode, run_node
 from simjudge.nodes.simulated_camera import SimulatedCamera
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.depth import DepthCamera
-from simjudge.sensors.camera.rig import MountedCamera
+from simjudge.ros.node_interfaces import NODES
+from simjudge.sim.capture.exposure import CapturedImage
+from simjudge.sim.engines.contract import Labels
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.depth import DepthCamera
+from simjudge.sim.sensors.camera.rig import MountedCamera
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (720, 1280, 3), np.uint8)
 JPEG = encode_jpeg(PICTURE, 30)

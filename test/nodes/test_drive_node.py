@@ -15,16 +15,16 @@ from simjudge_msgs.msg import Box, Detection, DetectionArray, VehicleInput  # no
 from std_msgs.msg import Header  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
-from simjudge.driving.cones import ConeShape  # noqa: E402
-from simjudge.driving.driver import Driver  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.nodes.drive_messages import cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
 from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
-from simjudge.sensors.camera.calibration_formats import message_calibration  # noqa: E402
-from simjudge.sensors.camera.lens_construction import lens_with_field  # noqa: E402
-from simjudge.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.driving.cones import ConeShape  # noqa: E402
+from simjudge.sim.driving.driver import Driver  # noqa: E402
+from simjudge.sim.sensors.camera.calibration_formats import message_calibration  # noqa: E402
+from simjudge.sim.sensors.camera.lens_construction import lens_with_field  # noqa: E402
+from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
 
 LENS = lens_with_field("pinhole", (640, 360), 80)
 CAR = read_vehicle("art1")

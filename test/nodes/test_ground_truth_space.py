@@ -11,10 +11,10 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip
 
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
-from simjudge.capture.simulators.labelling import label_recording  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
+from simjudge.sim.capture.simulators.labelling import label_recording  # noqa: E402
 
 BETWEEN = [STAMPS[0] - 60_000_000 + 70_000_001 * index for index in range(5)]
 """When poses are known: never at an image's stamp."""

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from simjudge.graph.node_interfaces import NODES
 from simjudge.nodes import programs
+from simjudge.ros.node_interfaces import NODES
 
 pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")

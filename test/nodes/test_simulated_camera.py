@@ -16,7 +16,7 @@ from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 from simjudge.core.images import encode_jpeg  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import to_rgb  # noqa: E402
-from simjudge.sensors.camera.camera_file import read_camera  # noqa: E402
+from simjudge.sim.sensors.camera.camera_file import read_camera  # noqa: E402
 
 SOURCE = Path(source.__file__)
 TOPICS = {

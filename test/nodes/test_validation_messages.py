@@ -11,8 +11,8 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 
 from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.method import PRESETS, Method
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.method import PRESETS, Method
 from simjudge.nodes.headers import make_header
 from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message, text_message
 from simjudge.reports.context_overlay import SummaryLine, summary_lines

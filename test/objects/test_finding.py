@@ -10,11 +10,11 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import no_log, no_progress
+from simjudge.detectors.detection import detect
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.finding import Finder
 from simjudge.objects.series import WHOLE
-from simjudge.perception.detection import detect
 
 WIDTH, HEIGHT, COUNT = 160, 120, 6
 COLOURS = """

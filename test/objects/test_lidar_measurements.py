@@ -8,6 +8,7 @@ from cloud_samples import HEIGHT, cloud_set, table
 
 from simjudge.core.errors import Losses
 from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.detectors.clouds.cuboid_settings import ClusterFields, GroundFields, LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import (
     EMPTY,
@@ -21,7 +22,6 @@ from simjudge.objects.lidar_truth import TrueCuboids
 from simjudge.objects.moments_3d import moment_invariants
 from simjudge.objects.range_tables import range_tables
 from simjudge.objects.scan_poses import scan_poses, scan_times
-from simjudge.perception.clouds.cuboid_settings import ClusterFields, GroundFields, LidarCuboidFile
 
 DETECTOR = LidarCuboidFile(
     ground=GroundFields(distance=0.1, contact=0.1, angle=90),

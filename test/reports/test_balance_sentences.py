@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.results.saved_result import Result, ResultEntry
 

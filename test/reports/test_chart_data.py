@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_contexts, made_entry, made_set
 
-from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.reports.chart_data import (
     bins_by_height,
     cell_means,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from random_frames import made
 
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.method import Method
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.method import Method
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.context_overlay import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,

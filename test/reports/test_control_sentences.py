@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.entry_numbers import Control, EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import Control, EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.control_sentences import control_sentence
 from simjudge.results.saved_result import Result
 

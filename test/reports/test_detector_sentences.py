@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.detector_measures import MeasureCode
-from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.method.detector_measures import MeasureCode
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.detector_sentences import (
     judged_words,
     measure_notes,

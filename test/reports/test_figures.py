@@ -17,8 +17,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import SimjudgeError
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.reports import figures
 from simjudge.reports.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.reports.class_figures import MAP_COLUMNS

@@ -1,4 +1,4 @@
-"""What to do after each verdict. test/context/test_coverage.py tests the forecast of frames."""
+"""What to do after each verdict. test/method/test_coverage.py tests the forecast of frames."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.next_steps import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 

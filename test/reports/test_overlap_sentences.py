@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.reports.overlap_sentences import joint_overlap_sentence, overlap_sentences
 from simjudge.reports.sentences import SetNames
 from simjudge.results.saved_result import ResultEntry

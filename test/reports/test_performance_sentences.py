@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.reports.performance_sentences import (
     performance_sentence,
     performance_sentences,

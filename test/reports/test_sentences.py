@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.number_format import format_number, format_p, format_percent
 from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
 from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS

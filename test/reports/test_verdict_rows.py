@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from made_results import made_contexts, made_entry, made_set
 
-from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.reports.chart_data import axis_ticks, round_up
 from simjudge.reports.svg_elements import element
 from simjudge.reports.verdict_rows import verdict_axis, verdict_row, w1_axis_end

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import simjudge as sj
-from simjudge.context.verdicts import Reason, Verdict
 from simjudge.core.errors import SimjudgeError
+from simjudge.method.verdicts import Reason, Verdict
 from simjudge.questions.certify.dossier import certify
 from simjudge.results.earlier_results import current_content
 from simjudge.results.saved_result import load_result

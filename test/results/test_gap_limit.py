@@ -2,9 +2,9 @@
 
 import pytest
 
-from simjudge.context.detector_measures import DetectorMeasure, MeasureCode
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import UsageError
+from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.results.gap_limit import GapLimit, NamedComparison
 from simjudge.results.saved_result import ResultEntry
 

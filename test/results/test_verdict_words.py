@@ -1,6 +1,6 @@
 """Verdicts as people read them."""
 
-from simjudge.context.verdicts import Verdict
+from simjudge.method.verdicts import Verdict
 from simjudge.results.verdict_words import VERDICT_WORDS, verdict_words
 
 

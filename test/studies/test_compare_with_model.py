@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import no_log, no_progress
-from simjudge.perception.detection import detect
-from simjudge.perception.detector_settings import renames
+from simjudge.detectors.detection import detect
+from simjudge.detectors.detector_settings import renames
 from simjudge.reports.report import report
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
@@ -66,7 +66,7 @@ def test_on_the_command_line(sets, tmp_path, command):
 
 def test_what_has_no_class_in_common_is_refused_before_anything_is_detected(sets, monkeypatch):
     a, b, model = sets
-    monkeypatch.setattr("simjudge.perception.detection._answers", lambda *_: pytest.fail("a detector ran"))
+    monkeypatch.setattr("simjudge.detectors.detection._answers", lambda *_: pytest.fail("a detector ran"))
     asked = {"model": model, "rename": "scarlet=ruby"} | FAST
     with pytest.raises(UsageError, match="--class rub: no set has this class; is ruby meant"):
         compare_sets(a, b, CompareSettings(classes="rub", **asked))

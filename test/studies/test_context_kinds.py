@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.context.bootstrap import DrawSchedule
-from simjudge.context.kind_differences import KindDifferences
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
+from simjudge.method.bootstrap import DrawSchedule
+from simjudge.method.kind_differences import KindDifferences
 from simjudge.studies.box_neighbours import covered_shares, neighbour_counts
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.context_kinds import (

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context.verdicts import GAPS
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.splits import random_split
+from simjudge.method.verdicts import GAPS
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.context.kind_differences import KindDifferences
-from simjudge.context.method import Method
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
+from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.method import Method
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.invented_places import (
     ALL_PLACES,

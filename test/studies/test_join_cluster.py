@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from dask_processes import dask_processes, end, wait_until
 
-from simjudge.context.algorithm import compare_pairs
-from simjudge.context.bootstrap import UnitNumbers
-from simjudge.context.join_parts import compare_part, run_parts
-from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
-from simjudge.context.pool import ClassPair, Samples
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.version import version
+from simjudge.method.algorithm import compare_pairs
+from simjudge.method.bootstrap import UnitNumbers
+from simjudge.method.join_parts import compare_part, run_parts
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import ClassPair, Samples
 from simjudge.reports.comparison_result import compare
 from simjudge.studies import join_cluster
 from simjudge.studies.join_cluster import join_runner
@@ -51,8 +51,8 @@ def address():
 
 
 def test_the_same_bytes_as_without_a_cluster(address, tmp_path, monkeypatch):
-    monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 10)
-    monkeypatch.setattr("simjudge.context.similarity_join.BLOCK_ITEMS", 500)
+    monkeypatch.setattr("simjudge.method.join_parts.FEWEST_ROWS", 10)
+    monkeypatch.setattr("simjudge.method.similarity_join.BLOCK_ITEMS", 500)
     compare(made(1), made(2), tmp_path / "here", **SETTINGS)
     told = []
     compare(made(1), made(2), tmp_path / "there", scheduler=address, share=tmp_path / "s", log=told.append, **SETTINGS)
@@ -63,7 +63,7 @@ def test_the_same_bytes_as_without_a_cluster(address, tmp_path, monkeypatch):
 
 
 def test_draws_in_batches_and_an_address_of_fsspec(address, monkeypatch):
-    monkeypatch.setattr("simjudge.context.bootstrap.BATCH_BYTES", 4 * 7 * 120)
+    monkeypatch.setattr("simjudge.method.bootstrap.BATCH_BYTES", 4 * 7 * 120)
     share = "memory://simjudge-test"
     here = compare(made(1), made(2), **SETTINGS).content
     there = compare(made(1), made(2), scheduler=address, share=share, **SETTINGS).content
@@ -150,7 +150,7 @@ def test_a_worker_of_another_version_that_comes_later_is_refused(address, monkey
     "what", [pytest.param("worker", marks=pytest.mark.slow), pytest.param("all", marks=pytest.mark.long)]
 )
 def test_a_worker_that_dies_and_a_cluster_that_goes_away(what, tmp_path, monkeypatch):
-    monkeypatch.setattr("simjudge.context.join_parts.FEWEST_ROWS", 10)
+    monkeypatch.setattr("simjudge.method.join_parts.FEWEST_ROWS", 10)
     with dask_processes(tmp_path) as cluster:
         first, second = cluster.worker("a"), cluster.worker("b")
         dying = [first] if what == "worker" else [first, second, cluster.scheduler]

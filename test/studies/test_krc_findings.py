@@ -12,7 +12,7 @@ from simjudge.core.object_tables import Objects, Predictions
 from simjudge.objects.map_agreement import map_agreement
 from simjudge.objects.occupancy import MapExtent, OccupancyMap
 from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.scene.read import read_scene
+from simjudge.sim.scene.read import read_scene
 from simjudge.studies.krc_findings import (
     alignment_finding,
     barrier_finding,

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context.detector_measures import DetectorMeasure, MeasureCode
-from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.perception.average_precision import OVERALL, average_precision
-from simjudge.perception.iou import box_iou
+from simjudge.detectors.average_precision import OVERALL, average_precision
+from simjudge.detectors.iou import box_iou
+from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
+from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.measured_detector import measure_detector

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.context import bootstrap
-from simjudge.context.method import PRESETS
-from simjudge.context.verdicts import Reason, Verdict
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.set_join import join_sets
+from simjudge.method import bootstrap
+from simjudge.method.method import PRESETS
+from simjudge.method.verdicts import Reason, Verdict
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
 from simjudge.studies.judged_set import judge_set

@@ -16,10 +16,10 @@ from simjudge.data.photographs import source_photograph
 from simjudge.data.set_join import join_sets
 from simjudge.data.sets import read_set
 from simjudge.data.splits import random_split
-from simjudge.perception.average_precision import OVERALL, average_precision
-from simjudge.perception.detection import detect
-from simjudge.perception.loading import load_detector
-from simjudge.sensors.camera.chain import Step, filtered
+from simjudge.detectors.average_precision import OVERALL, average_precision
+from simjudge.detectors.detection import detect
+from simjudge.detectors.loading import load_detector
+from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import PairResult, compare_pair
 

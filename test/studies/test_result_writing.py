@@ -9,8 +9,8 @@ import numpy as np
 from made_results import made_set
 
 import simjudge as sj
-from simjudge.context.balance import UNBALANCED
 from simjudge.core.frames import FrameSet
+from simjudge.method.balance import UNBALANCED
 
 
 def _mostly(frames: FrameSet, rng: np.random.Generator, *, small: bool) -> FrameSet:

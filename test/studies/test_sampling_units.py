@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from label_sequences import at_ten_hertz
 
-from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
+from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.sampling_units import sample_units
 

@@ -6,15 +6,15 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-from simjudge.capture.replay_source import ReplayOptions
 from simjudge.commands.app import COMMANDS, app
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
-from simjudge.graph import node_settings
 from simjudge.questions.calibrate.command import imu as calibrate_imu
 from simjudge.questions.calibrate.command import lidar as calibrate_lidar
 from simjudge.questions.calibrate.command import noise as calibrate_noise
 from simjudge.questions.engines.command import compare as compare_engines
+from simjudge.ros import node_settings
+from simjudge.sim.capture.replay_source import ReplayOptions
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 OTHERS = {

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from simjudge.core.errors import UsageError
-from simjudge.engines.contract import Hits, Labels, Poses, SceneState
-from simjudge.engines.still_engine import StillEngine
-from simjudge.sensors.camera.lens import Lens
+from simjudge.sim.engines.contract import Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.still_engine import StillEngine
+from simjudge.sim.sensors.camera.lens import Lens
 
 _LIFT = 1e-4
 """Metres by which shadow rays start above a surface, so that the surface does not shade itself."""
 
 
 class MatteEngine(StillEngine):
-    """A scene of matte surfaces; see `simjudge.engines.contract.Engine`."""
+    """A scene of matte surfaces; see `simjudge.sim.engines.contract.Engine`."""
 
     name = "matte"
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.field_types import Text
+from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.many_sets.saved import (
     ManySetsResult,
     SetsComparison,

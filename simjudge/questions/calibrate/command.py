@@ -36,7 +36,7 @@ def imu(
     from rich.table import Table
 
     from simjudge.questions.calibrate.imu import calibrate_imu
-    from simjudge.sensors.inertial.imu_calibration import UNITS
+    from simjudge.sim.sensors.inertial.imu_calibration import UNITS
 
     found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
     made = found.calibration
@@ -123,7 +123,7 @@ def lidar(
     points from a simulated turn with that file: the angle between the beams, and the time between the firings.
     """
     from simjudge.questions.calibrate.lidar_table import distance_lines, ring_table, summary_line
-    from simjudge.sensors.lidar.lidar_calibration import calibrate_lidar
+    from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
     from simjudge.terminal.tables import print_table
 
     found = calibrate_lidar(

@@ -6,7 +6,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import SummaryTable
-from simjudge.sensors.lidar.lidar_calibration import CalibratedLidar
+from simjudge.sim.sensors.lidar.lidar_calibration import CalibratedLidar
 
 GOAL = 0.03
 """Degrees: how close a simulated beam should be to the real one."""

@@ -19,7 +19,7 @@ from simjudge.data.sources import as_frames, refuse_input_as_output
 from simjudge.questions.calibrate.files import CalibrationFiles
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
-from simjudge.sensors.camera.noise_calibration import (
+from simjudge.sim.sensors.camera.noise_calibration import (
     ENCODINGS,
     Encoding,
     NoiseCalibration,
@@ -27,7 +27,7 @@ from simjudge.sensors.camera.noise_calibration import (
     calibrate_noise_of,
     linearize,
 )
-from simjudge.sensors.camera.standing_scene import StandingScene
+from simjudge.sim.sensors.camera.standing_scene import StandingScene
 
 _OWN = "# Noise of "
 """How a file of this command begins."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.multiple_tests import holm
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
+from simjudge.method.multiple_tests import holm
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.headings import HEADINGS
 from simjudge.questions.certify.inputs import describe_inputs

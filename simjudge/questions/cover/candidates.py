@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.capture.camera_poses import RandomPoses
-from simjudge.context.patches import object_contexts
 from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance
 from simjudge.geometry.poses import Pose
+from simjudge.method.patches import object_contexts
 from simjudge.questions.cover.context_coverage import similar_pairs
 from simjudge.questions.cover.label_sketch import LabelSketch, SketchedThings
 from simjudge.questions.cover.label_view import LabelView, labelled_frames
 from simjudge.questions.cover.pose_search import PoseSearch, SearchedContext
 from simjudge.questions.cover.settings import CoverSettings
+from simjudge.sim.capture.camera_poses import RandomPoses
 from simjudge.studies.class_numbering import ClassNumbering
 
 _AT_ONCE = 32

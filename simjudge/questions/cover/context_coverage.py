@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simjudge.context.context_tree import ContextTree
-from simjudge.context.method import Method
-from simjudge.context.patches import Contexts, object_contexts
-from simjudge.context.similarity_join import join_blocks
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
+from simjudge.method.context_tree import ContextTree
+from simjudge.method.method import Method
+from simjudge.method.patches import Contexts, object_contexts
+from simjudge.method.similarity_join import join_blocks
 
 NEVER = np.iinfo(np.int64).max
 """The number of pictures of a context that no picture resembles."""

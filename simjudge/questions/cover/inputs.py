@@ -14,7 +14,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.text import list_some
 from simjudge.data.sources import as_frames
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.scene.model import Scene
+from simjudge.sim.scene.model import Scene
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.judged_set import require_labels
 

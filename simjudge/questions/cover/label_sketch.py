@@ -18,8 +18,8 @@ from numba import njit
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Scene
-from simjudge.sensors.camera.lens import Lens
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.sensors.camera.lens import Lens
 
 _POINTS = 40
 """Outermost points of a thing."""

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simjudge.capture.camera_poses import is_free_position
-from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import exposure_at
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.engines.contract import Engine
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.shutter import SECOND
+from simjudge.sim.capture.camera_poses import is_free_position
+from simjudge.sim.capture.capture import Capture
+from simjudge.sim.capture.exposure import exposure_at
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.shutter import SECOND
 
 
 class LabelView:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.certainty import Certainty
-from simjudge.context.compiled import forgo_blas
-from simjudge.context.patches import object_contexts
-from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import ProgressBar
-from simjudge.perception.detection import detect
+from simjudge.detectors.detection import detect
+from simjudge.method.certainty import Certainty
+from simjudge.method.compiled import forgo_blas
+from simjudge.method.patches import object_contexts
+from simjudge.method.reductions import reduce_comparisons
 from simjudge.questions.cover.context_coverage import similar_pairs
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.studies.compare_settings import IGNORE_MASKS, CompareSettings

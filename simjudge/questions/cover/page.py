@@ -28,7 +28,7 @@ from simjudge.reports.inline_svg import FigureEmbedder
 from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import LIGHT
 from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
-from simjudge.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera import Camera
 
 PAGE = "cover.html"
 """Name of the page in the folder of a coverage search."""

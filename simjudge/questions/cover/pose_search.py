@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from simjudge.capture.camera_poses import HEIGHTS, TILT
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.questions.cover.label_sketch import LabelSketch
+from simjudge.sim.capture.camera_poses import HEIGHTS, TILT
 
 _FIRST_SHARE = 0.4
 """Share of the tries that are spread over all things and directions; the others are drawn around the best of those."""

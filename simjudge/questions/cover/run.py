@@ -10,12 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.capture.camera_path import camera_mount
-from simjudge.capture.camera_poses import RandomPoses
-from simjudge.capture.render_plan import RenderPlan, placement_seed
-from simjudge.capture.rendering import render_plans
-from simjudge.capture.still_poses import StillPoses
-from simjudge.context.patch_size import default_patch
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
@@ -24,7 +18,7 @@ from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.sources import as_frames
-from simjudge.engines.registry import make_engine
+from simjudge.method.patch_size import default_patch
 from simjudge.questions.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
 from simjudge.questions.cover.context_coverage import (
     NEVER,
@@ -48,9 +42,15 @@ from simjudge.questions.cover.newly_covered import judge_newly_covered
 from simjudge.questions.cover.result import CoverageCurve, CoverResult, uncovered_rows
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.questions.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.capture.camera_poses import RandomPoses
+from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
+from simjudge.sim.capture.rendering import render_plans
+from simjudge.sim.capture.still_poses import StillPoses
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.studies.chosen_patch import patch_line
 from simjudge.studies.class_numbering import ClassNumbering
 
@@ -95,7 +95,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
     if settings.model is not None:
-        from simjudge.perception.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = check_folder(Path(out))

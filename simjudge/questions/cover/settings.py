@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.context.method import Method
 from simjudge.core.settings import Settings, setting
+from simjudge.method.method import Method
 from simjudge.studies.compare_settings import AUTO, PATCH_FORM
 
 if TYPE_CHECKING:
-    from simjudge.capture.label_rules import Labelling
+    from simjudge.sim.capture.label_rules import Labelling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,6 @@ class CoverSettings(Settings):
     @property
     def labelling(self) -> Labelling:
         """Which objects are labelled."""
-        from simjudge.capture.label_rules import Labelling  # noqa: PLC0415 - compiles its loops
+        from simjudge.sim.capture.label_rules import Labelling  # noqa: PLC0415 - compiles its loops
 
         return Labelling(self.min_size, self.min_visible)

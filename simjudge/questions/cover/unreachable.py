@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.capture.camera_poses import CLEARANCE
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.frames import FrameSet
 from simjudge.questions.cover.label_sketch import SketchedThings
-from simjudge.sensors.camera.lens import Lens
+from simjudge.sim.capture.camera_poses import CLEARANCE
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.sensors.camera.lens import Lens
 
 CLASS_MISSING = "class missing in the scene"
 TOO_MANY = "more objects than the scene has"

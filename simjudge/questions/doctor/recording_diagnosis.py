@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.capture.simulators.found_simulators import find_simulator_labels, label_pictures
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.format_support.format import Topics
 from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS
@@ -35,7 +34,8 @@ from simjudge.questions.doctor.label_checks import check_clouds, check_labels
 from simjudge.questions.doctor.simulator_checks import check_simulators, types_with_messages
 from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds, survey_recording
 from simjudge.questions.doctor.usable_for import answer_questions
-from simjudge.sensors.cloud_series import measured_cloud_topics
+from simjudge.sim.capture.simulators.found_simulators import find_simulator_labels, label_pictures
+from simjudge.sim.sensors.cloud_series import measured_cloud_topics
 
 _INPUTS = (
     "simjudge_msgs/msg/VehicleInput", "art_msgs/msg/VehicleInput", "geometry_msgs/msg/Twist",

@@ -9,14 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison
-from simjudge.context.block_length import estimate_block_length
-from simjudge.context.bootstrap import Bootstrap, DrawSchedule
-from simjudge.context.certainty import Certainty, Evidence, estimate_certainty
-from simjudge.context.reductions import reduce_comparisons
-from simjudge.context.sample_size import SampleSize
-from simjudge.context.vector_contexts import PointSamples, compare_points
-from simjudge.context.verdicts import FEWEST_UNITS
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
@@ -24,13 +16,21 @@ from simjudge.core.settings import declared
 from simjudge.core.version import version
 from simjudge.data.drive_logs import DriveLog, read_drive
 from simjudge.data.drive_pieces import count_breaks
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.block_length import estimate_block_length
+from simjudge.method.bootstrap import Bootstrap, DrawSchedule
+from simjudge.method.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.sample_size import SampleSize
+from simjudge.method.vector_contexts import PointSamples, compare_points
+from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.questions.drives.course_line import fine_line, lane_cones, line_length
 from simjudge.questions.drives.driven_line import DrivenLine, driven_line, mean_line
 from simjudge.questions.drives.saved import COURSE, LINE_COLUMNS, REAL, SIM, DriveResultTables, save_drive_result
 from simjudge.questions.drives.settings import METRICS, UNITS, DriveComparisonSettings
 from simjudge.questions.drives.windows import ConesAhead, DriveWindows, cut_windows, median_speed
-from simjudge.scene.model import Course
-from simjudge.scene.read import read_scene
+from simjudge.sim.scene.model import Course
+from simjudge.sim.scene.read import read_scene
 
 DriveSource = str | Path | DriveLog
 DRIVES, BLOCKS = "drives", "blocks of stretches"

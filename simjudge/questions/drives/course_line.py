@@ -9,9 +9,9 @@ from scipy.ndimage import gaussian_filter1d
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.driving.lane import lane_classes
-from simjudge.driving.line_following import follow_line
-from simjudge.scene.model import Course, Scene
+from simjudge.sim.driving.lane import lane_classes
+from simjudge.sim.driving.line_following import follow_line
+from simjudge.sim.scene.model import Course, Scene
 
 SPACING = 0.05
 """Metres between the points of a line."""

@@ -14,7 +14,6 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.drive_logs import DriveLog
-from simjudge.driving.line_following import follow_line
 from simjudge.questions.drives.course_line import (
     SPACING,
     line_heading,
@@ -23,7 +22,8 @@ from simjudge.questions.drives.course_line import (
     resampled,
     smoothed,
 )
-from simjudge.scene.model import Course
+from simjudge.sim.driving.line_following import follow_line
+from simjudge.sim.scene.model import Course
 
 FARTHEST_ASIDE = 10.0
 """Metres beside the line from which on a car does not drive along it."""

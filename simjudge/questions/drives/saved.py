@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simjudge.context.verdicts import Verdict
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
+from simjudge.method.verdicts import Verdict
 from simjudge.results.arrow_columns import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.result_folder import DRIVES, LINES, WINDOWS, atomic_result, write_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simjudge.context.method import MOST_DRAWS
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, setting
+from simjudge.method.method import MOST_DRAWS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.questions.drives.course_line import LaneCones, line_curvature, line_length, next_cones
 from simjudge.questions.drives.driven_line import DrivenLine
 from simjudge.questions.drives.settings import METRICS
-from simjudge.scene.model import Course
+from simjudge.sim.scene.model import Course
 
 AHEAD = 3
 """Stretches whose curvature is the context: the window's own, and those that the driver sees ahead."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simjudge.context.verdicts import GAPS, Reason, Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.method.verdicts import GAPS, Reason, Verdict
 from simjudge.questions.drives.saved import SavedDrives
 from simjudge.reports.sentences import NO_GAP
 from simjudge.results.verdict_words import verdict_words

@@ -95,12 +95,12 @@ def check(
     from contextlib import closing
 
     from simjudge.core.display import SummaryTable
-    from simjudge.engines.registry import engine_class, make_engine
-    from simjudge.scene.read import read_scene
+    from simjudge.sim.engines.registry import engine_class, make_engine
+    from simjudge.sim.scene.read import read_scene
+    from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_checks
+    from simjudge.sim.testing.contract_scene import LENS, contract_scene
+    from simjudge.sim.testing.engine_checks import scene_cameras
     from simjudge.terminal.tables import print_table
-    from simjudge.testing import ENGINE_CHECKS, check_engine, scene_checks
-    from simjudge.testing.contract_scene import LENS, contract_scene
-    from simjudge.testing.engine_checks import scene_cameras
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:

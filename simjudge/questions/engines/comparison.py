@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.capture.capture import Capture
-from simjudge.capture.exposure import FrameExposure, exposure_at
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
@@ -22,9 +19,12 @@ from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance
 from simjudge.core.stamps import NO_STAMP
-from simjudge.engines.contract import Engine, Poses
 from simjudge.geometry.poses import Pose
-from simjudge.sensors.camera.camera import Camera
+from simjudge.sim.capture.capture import Capture
+from simjudge.sim.capture.exposure import FrameExposure, exposure_at
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.engines.contract import Engine, Poses
+from simjudge.sim.sensors.camera.camera import Camera
 
 CORNER_LIMIT = 1.0
 """Median difference of corners below which engines agree, pixels."""

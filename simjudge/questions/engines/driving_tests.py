@@ -14,12 +14,12 @@ import numpy as np
 
 from simjudge.core.files import atomic_file
 from simjudge.core.progress import Log, no_log
-from simjudge.engines.contract import Engine
-from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
-from simjudge.scene.model import Collider, Mesh, Scene, Surface, Thing
-from simjudge.vehicle.vehicle import Command, Vehicle, VehicleState
-from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.model import Collider, Mesh, Scene, Surface, Thing
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 _FLOOR_HALF = 200.0
 """Half the floor's side, metres: no test leaves it."""

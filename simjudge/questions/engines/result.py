@@ -8,14 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simjudge.capture.camera_path import camera_mount
-from simjudge.capture.label_rules import Labelling
-from simjudge.capture.pose_choice import choose_camera_poses
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_folder
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.formats.yolo import write_yolo
-from simjudge.engines.registry import make_engine
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.comparison import (
     EngineView,
@@ -26,9 +22,13 @@ from simjudge.questions.engines.comparison import (
 )
 from simjudge.questions.engines.page import write_page
 from simjudge.results.saved_result import load_results
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sim.capture.camera_path import camera_mount
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.pose_choice import choose_camera_poses
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
@@ -80,7 +80,7 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
         camera: a camera's file, the name of one that comes with simjudge, or a camera.
         a: name of one engine.
         b: name of the other.
-        poses: "path", "random", or a text file of poses, as `simjudge.capture.rendering.render` has it.
+        poses: "path", "random", or a text file of poses, as `simjudge.sim.capture.rendering.render` has it.
         n: number of poses.
         vehicle: file or name of the car that carries the camera; None for art1.
         model: file of a detector that judges both; None for none.

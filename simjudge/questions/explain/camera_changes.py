@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.scene.light_factors import LightFactors
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.lens import Lens
+from simjudge.sim.scene.light_factors import LightFactors
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.lens import Lens
 
 LEAST_SHIFT_PX = 0.25
 """Pixels by which two lenses must differ somewhere to count as two."""

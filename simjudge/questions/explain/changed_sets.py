@@ -14,17 +14,17 @@ from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.perception.class_map import map_classes
-from simjudge.perception.detection import detect
-from simjudge.perception.detector import Detector
-from simjudge.perception.detector_summary import record_detector
+from simjudge.detectors.class_map import map_classes
+from simjudge.detectors.detection import detect
+from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector_summary import record_detector
 from simjudge.questions.explain.attribution import Causes
 from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.rendered_sets import RenderedSets
 from simjudge.questions.explain.scene_content import paste_step
-from simjudge.sensors.camera.chain import FrameStep, Step, filtered
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, SCENE_CAUSES
+from simjudge.sim.sensors.camera.chain import FrameStep, Step, filtered
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, SCENE_CAUSES
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.class_selection import chosen_classes
 from simjudge.studies.compare_settings import CompareSettings

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simjudge.context.bootstrap import Bootstrap
-from simjudge.context.certainty import Certainty, gap_draws
-from simjudge.context.reductions import reduce_comparisons
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.object_tables import Objects
+from simjudge.method.bootstrap import Bootstrap
+from simjudge.method.certainty import Certainty, gap_draws
+from simjudge.method.reductions import reduce_comparisons
 from simjudge.questions.explain.attribution import Causes
 from simjudge.questions.explain.carried_units import carried_units
 from simjudge.questions.explain.changed_sets import ChangedSets
 from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.settings import ExplainSettings
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
 from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.pair import compare_judged, painted_sets
 from simjudge.studies.sampling_units import SampleUnits

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.certainty import Certainty
-from simjudge.context.verdicts import GAPS
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.version import version
+from simjudge.method.certainty import Certainty
+from simjudge.method.verdicts import GAPS
 from simjudge.results.result_folder import write_json, write_rows
-from simjudge.sensors.camera_matching.cause_names import SCENE_CAUSES
+from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
 EXPLANATION, EXPLANATION_TABLE = "explain.json", "explain.csv"
 """Names of the files in the folder of an explanation."""

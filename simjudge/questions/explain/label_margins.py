@@ -10,7 +10,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.perception.iou import box_iou
+from simjudge.detectors.iou import box_iou
 from simjudge.studies.judged_set import JudgedSet
 
 WORDS = "label margins"

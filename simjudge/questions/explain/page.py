@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.verdicts import MARGIN
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
@@ -15,7 +14,8 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
-from simjudge.perception.detector import Detector
+from simjudge.detectors.detector import Detector
+from simjudge.method.verdicts import MARGIN
 from simjudge.questions.explain.explanation import CauseShare, Explanation
 from simjudge.questions.explain.run import explain_sets
 from simjudge.questions.explain.settings import ExplainSettings
@@ -27,8 +27,8 @@ from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.small_pictures import frame_uri
 from simjudge.results.verdict_words import verdict_words
-from simjudge.sensors.camera.chain import Step, filtered
-from simjudge.sensors.camera_matching.camera_difference import CAUSES
+from simjudge.sim.sensors.camera.chain import Step, filtered
+from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES
 from simjudge.studies.comparison import Source
 
 PAGE, WATERFALL = "explain.html", "waterfall"

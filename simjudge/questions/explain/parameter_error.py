@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.questions.explain.attribution import Causes, all_subsets, shapley_values
 from simjudge.questions.explain.excess_judge import ExcessJudge
-from simjudge.sensors.camera_matching.estimation_error import EstimationError
+from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError
 
 _MOST_IN_FULL = 3
 """Causes up to which all sets of them are tried under every estimate: 2^3."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from simjudge.capture.render_record import read_render_record
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.questions.explain.rendered_estimates import known_camera, known_changes, lighting_changes, without_scene
 from simjudge.questions.explain.rendered_sets import RenderedSets
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
+from simjudge.sim.capture.render_record import read_render_record
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES
 from simjudge.studies.inputs import InputSet
 
 RENDERS = "renders"

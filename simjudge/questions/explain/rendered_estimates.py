@@ -21,15 +21,15 @@ from simjudge.questions.explain.camera_changes import (
     scaled_lens,
 )
 from simjudge.questions.explain.rendered_sets import RenderedSets
-from simjudge.scene.light_factors import LightFactors, light_groups
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.calibration_formats import recorded_calibration
-from simjudge.sensors.camera.camera import Camera
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.lens import Lens
-from simjudge.sensors.camera.lens_construction import lens_from_calibration
-from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES
-from simjudge.sensors.camera_matching.light_fit import fit_light
+from simjudge.sim.scene.light_factors import LightFactors, light_groups
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.lens import Lens
+from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration
+from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES
+from simjudge.sim.sensors.camera_matching.light_fit import fit_light
 from simjudge.studies.inputs import InputSet
 
 NO_SCENE = "B's scene is not known: give --scene and --camera"

@@ -10,12 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.capture.capture import Capture, CapturedFrame
-from simjudge.capture.exposure import FrameExposure, exposure_at, scripted_bodies
-from simjudge.capture.frame_store import FrameStore
-from simjudge.capture.render_frames import render_missing
-from simjudge.capture.render_plan import PlacedScene, RenderPlan, describe_rendering
-from simjudge.capture.render_record import RenderRecord
 from simjudge.core.arrays import FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
@@ -23,9 +17,15 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.questions.explain.camera_changes import CameraChanges
-from simjudge.scene.light_factors import LightFactors
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera import Camera
+from simjudge.sim.capture.capture import Capture, CapturedFrame
+from simjudge.sim.capture.exposure import FrameExposure, exposure_at, scripted_bodies
+from simjudge.sim.capture.frame_store import FrameStore
+from simjudge.sim.capture.render_frames import render_missing
+from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, describe_rendering
+from simjudge.sim.capture.render_record import RenderRecord
+from simjudge.sim.scene.light_factors import LightFactors
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
 
 SAME_PICTURE = 2.0
 """Mean difference of grey levels up to which a picture that is rendered again is the same one."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.compiled import forgo_blas
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.perception.detector import Detector
+from simjudge.detectors.detector import Detector
+from simjudge.method.compiled import forgo_blas
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.explain.attribution import (
     FORWARD,
     MOST_SHAPLEY,
@@ -50,10 +50,10 @@ from simjudge.questions.explain.parameter_error import part_errors
 from simjudge.questions.explain.render_inputs import RENDERS, RenderOptions, rendered_sets, renders_folder
 from simjudge.questions.explain.scene_content import why_not_scene
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
-from simjudge.sensors.camera_matching.camera_difference import SIDES, cause_words
-from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
-from simjudge.sensors.camera_matching.estimation_error import EstimationError, estimation_error
+from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, cause_words
+from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
+from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError, estimation_error
 from simjudge.studies.comparison import Source
 from simjudge.studies.inputs import describe_model
 from simjudge.studies.result_writing import certainty_parameters, method_parameters

@@ -14,9 +14,9 @@ import numpy as np
 from simjudge.core.arrays import BoolArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.sensors.camera.chain import FrameStep
-from simjudge.sensors.camera.filters import AnyImage
-from simjudge.sensors.camera_matching.cause_names import BACKGROUND, OBJECTS, SCENE_CAUSES
+from simjudge.sim.sensors.camera.chain import FrameStep
+from simjudge.sim.sensors.camera.filters import AnyImage
+from simjudge.sim.sensors.camera_matching.cause_names import BACKGROUND, OBJECTS, SCENE_CAUSES
 
 NO_PAIRS = "they need pictures of the same scenes: --paired"
 OTHER_SIZE = "A's pictures have another size than B's"

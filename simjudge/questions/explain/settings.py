@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import TextForm, setting
-from simjudge.sensors.camera_matching.cause_names import (
+from simjudge.sim.sensors.camera_matching.cause_names import (
     CAMERA_CAUSES,
     LABEL_MARGINS,
     RENDERED_CAUSES,

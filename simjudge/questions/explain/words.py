@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simjudge.context.verdicts import MARGIN, SIGNIFICANCE, Verdict
 from simjudge.core.display import SummaryTable
+from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
 from simjudge.questions.explain.attribution import MOST_SHAPLEY, SHAPLEY
 from simjudge.questions.explain.explanation import (
     CANNOT_TELL_CAUSE,
@@ -20,7 +20,7 @@ from simjudge.questions.explain.explanation import (
 )
 from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
 from simjudge.results.verdict_words import verdict_words
-from simjudge.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
+from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
 
 UNLISTED_WORDS = "scene, or camera effects that are not in the list"
 """What the part of a gap is called that none of the causes in the list closes."""

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import yaml
 
-from simjudge.context.certainty import Certainty
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.version import version
 from simjudge.core.yaml_file import read_yaml
+from simjudge.method.certainty import Certainty
 from simjudge.results.result_folder import write_json
-from simjudge.sensors.camera.calibration_file import holds_calibration
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera.calibration_file import holds_calibration
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.chain import Step
 
 FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
 """Names of the files in the folder of a fit."""

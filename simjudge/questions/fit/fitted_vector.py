@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
 
 
 @dataclass(frozen=True)

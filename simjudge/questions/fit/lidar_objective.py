@@ -13,11 +13,11 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import load_json
 from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.perception.clouds.cloud_detection import detect_clouds
+from simjudge.detectors.clouds.cloud_detection import detect_clouds
 from simjudge.questions.fit.camera_fit import HeldOutW1
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.result_folder import write_json
-from simjudge.sensors.lidar.cloud_degradation import CloudDegradation, degraded_clouds
+from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_clouds
 from simjudge.studies.comparison import compare_sets
 
 _SEED = 15

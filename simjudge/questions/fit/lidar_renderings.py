@@ -15,8 +15,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.yaml_file import read_yaml
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.studies.comparison import Source
 
 _LEAST = 3

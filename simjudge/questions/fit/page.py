@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
@@ -17,7 +16,8 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
-from simjudge.perception.detector import Detector
+from simjudge.detectors.detector import Detector
+from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.fit.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
 from simjudge.questions.fit.figures import course_figure, held_out_figure
 from simjudge.questions.fit.lidar_figures import LIDAR_WORDS, divergence_figure, drop_out_figure, range_noise_figure
@@ -32,7 +32,7 @@ from simjudge.reports.page_templates import load_template
 from simjudge.reports.palette import VERDICT_COLOURS
 from simjudge.reports.small_pictures import frame_uri
 from simjudge.results.verdict_words import verdict_words
-from simjudge.sensors.camera.chain import filtered
+from simjudge.sim.sensors.camera.chain import filtered
 from simjudge.studies.comparison import Source
 from simjudge.studies.lidar_settings import LIDAR
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from simjudge.context.compiled import forgo_blas
-from simjudge.context.reductions import reduce_comparisons
-from simjudge.context.verdicts import SIGNIFICANCE
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.perception.detector import Detector
+from simjudge.detectors.detector import Detector
+from simjudge.method.compiled import forgo_blas
+from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
 from simjudge.questions.explain.inputs import (
     check_settings,
@@ -37,9 +37,9 @@ from simjudge.questions.fit.camera_fit import (
 from simjudge.questions.fit.cma_search import search_minimum
 from simjudge.questions.fit.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference, cause_words
-from simjudge.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sensors.camera_matching.estimation_error import estimation_error
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
+from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sim.sensors.camera_matching.estimation_error import estimation_error
 from simjudge.studies.comparison import Source
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.painted_masks import painted_geometry

@@ -10,16 +10,16 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.compiled import forgo_blas
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.multiple_tests import holm
-from simjudge.context.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
+from simjudge.method.compiled import forgo_blas
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.multiple_tests import holm
+from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.examples import example_comparisons
 from simjudge.questions.many_sets.inputs import JudgedSets, judged_sides, read_judged_sets
 from simjudge.questions.many_sets.pairs import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import Losses
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.inputs import JudgedSets, judged_sides
 from simjudge.questions.many_sets.pairs import WantedComparison
 from simjudge.studies.comparison import Comparison

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.context.method import MOST_DRAWS
 from simjudge.core.arrays import IntArray
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
 from simjudge.data.semantic_classes import common_classes
+from simjudge.method.method import MOST_DRAWS
 from simjudge.questions.many_sets.pairs import WantedComparison
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import ClassNumbering, describe_numbers

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.field_types import Choice, Text
+from simjudge.method.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
 from simjudge.results.result_folder import EXAMPLES, SETS, SETS_TABLE, atomic_result, write_json, write_rows

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simjudge.context.verdicts import GAPS, Verdict
 from simjudge.core.files import atomic_file
+from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.many_sets.figures import entry_labels
 from simjudge.questions.many_sets.saved import ManySetsResult, SetsComparison, study_verdict
 from simjudge.reports.number_format import NO_BREAK_SPACE, format_number

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.bootstrap import Bootstrap
-from simjudge.context.certainty import POWER_QUANTILE
-from simjudge.context.compiled import forgo_blas
-from simjudge.context.gap import expected_w1, gap_behind
-from simjudge.context.method import Method
-from simjudge.context.sample_size import SampleSize
-from simjudge.context.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.method.bootstrap import Bootstrap
+from simjudge.method.certainty import POWER_QUANTILE
+from simjudge.method.compiled import forgo_blas
+from simjudge.method.gap import expected_w1, gap_behind
+from simjudge.method.method import Method
+from simjudge.method.sample_size import SampleSize
+from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import PlanSettings

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from simjudge.capture.rendering import render
-from simjudge.capture.replaying import replay
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.set_join import join
 from simjudge.data.splits import split
-from simjudge.driving.drive import drive
-from simjudge.perception.detection import detect
-from simjudge.perception.semantic.prediction import predict_semantic
-from simjudge.perception.training import train
+from simjudge.detectors.detection import detect
+from simjudge.detectors.semantic.prediction import predict_semantic
+from simjudge.detectors.training import train
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.findings import find_sets
@@ -25,7 +22,10 @@ from simjudge.questions.study.page import write_study_page
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
 from simjudge.reports.comparison_result import compare, sweep
-from simjudge.sensors.camera.filtering import filter_images
+from simjudge.sim.capture.rendering import render
+from simjudge.sim.capture.replaying import replay
+from simjudge.sim.driving.drive import drive
+from simjudge.sim.sensors.camera.filtering import filter_images
 from simjudge.studies.krc_findings import find_krc
 from simjudge.studies.real_performance import estimate_real_performance
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.context.algorithm import ClassComparison
-from simjudge.context.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.context.live_comparison import LiveClassComparison
-from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
-from simjudge.context.pool import Samples
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions, concatenate_tables
-from simjudge.perception.assignment import Assignment
+from simjudge.detectors.assignment import Assignment
+from simjudge.method.algorithm import ClassComparison
+from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.live_comparison import LiveClassComparison
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import Samples
 from simjudge.studies.class_numbering import ClassNumbering
 from simjudge.studies.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
 from simjudge.studies.judged_set import class_samples, judge_set, object_performance

@@ -10,7 +10,7 @@ from simjudge.data.formats.camvid import read_class_table
 from simjudge.data.semantic_classes import common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format
 from simjudge.data.street_classes import STREET_CLASSES, TRAIN_NAMES
-from simjudge.perception.training_source import read_split
+from simjudge.detectors.training_source import read_split
 
 ROAD, SKY, CAR = (128, 64, 128), (70, 130, 180), (0, 0, 142)
 TRAIN = np.array([[10, 10, 10, 10], [0, 0, 13, 13], [0, 0, 13, 255]], np.uint8)

@@ -10,8 +10,8 @@ from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.vehicle.vehicle import Command, VehicleState
-from simjudge.vehicle.vehicle_messages import Frames, VehicleMessages
+from simjudge.sim.vehicle.vehicle import Command, VehicleState
+from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 
 STATE = VehicleState(
     1.5,

@@ -5,9 +5,9 @@ import csv
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
-from simjudge.context.entry_numbers import EntryNumbers
-from simjudge.context.verdicts import Verdict
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.method.entry_numbers import EntryNumbers
+from simjudge.method.verdicts import Verdict
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.ablation.saved import (
     AS_FAR,

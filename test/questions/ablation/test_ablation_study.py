@@ -9,8 +9,8 @@ from simjudge.questions.ablation.saved import load_ablation
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import VERBS, run_study
-from simjudge.scene.read import read_scene
-from simjudge.sensors.camera.camera_file import read_camera
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera_file import read_camera
 
 FILE = find_file("ablation", STUDY)
 OF_THE_SOURCE = {

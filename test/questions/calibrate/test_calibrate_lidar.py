@@ -16,10 +16,10 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sensors.lidar.lidar import Lidar
-from simjudge.sensors.lidar.turn_readers import read_turns
-from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.turn_readers import read_turns
+from simjudge.sim.sensors.sensor_file import read_sensors
 
 DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 GOAL = 0.03

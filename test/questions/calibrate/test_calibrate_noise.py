@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.calibrate.noise import calibrate_noise
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.chain import Step, develop_light
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.chain import Step, develop_light
 
 COUNT = 30
 S1, S2 = 0.02, 0.004

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from test_dossier import pictures
 
-from simjudge.context.gap import estimate_gap, gap_behind
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.method.gap import estimate_gap, gap_behind
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.check import (
     check_dossier,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from random_frames import made
 
-from simjudge.context.algorithm import compare_class
-from simjudge.context.bootstrap import UnitNumbers
-from simjudge.context.method import Method
-from simjudge.context.patches import object_contexts
-from simjudge.context.pool import Samples
+from simjudge.method.algorithm import compare_class
+from simjudge.method.bootstrap import UnitNumbers
+from simjudge.method.method import Method
+from simjudge.method.patches import object_contexts
+from simjudge.method.pool import Samples
 from simjudge.questions.cover.context_coverage import (
     NEVER,
     choose_pictures,

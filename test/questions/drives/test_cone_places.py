@@ -14,8 +14,8 @@ from simjudge.questions.drives.course_line import NO_CONE, LaneCones, fine_line,
 from simjudge.questions.drives.driven_line import driven_line
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.drives.windows import AHEAD, ConesAhead, cut_windows, median_speed
-from simjudge.scene.model import Course
-from simjudge.scene.read import read_scene
+from simjudge.sim.scene.model import Course
+from simjudge.sim.scene.read import read_scene
 
 LEFT, RIGHT = 2, 1
 """Class ids of the made scenes: green and red."""

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from simjudge.engines.registry import make_engine
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
-from simjudge.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.capture.label_rules import Labelling
 from simjudge.core.object_tables import Objects
 from simjudge.questions.engines.comparison import (
     EngineView,
@@ -16,6 +15,7 @@ from simjudge.questions.engines.comparison import (
     views_as_frames,
 )
 from simjudge.questions.engines.page import write_page
+from simjudge.sim.capture.label_rules import Labelling
 
 
 def view(boxes, value=100):

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from painted_discs import RedDetector, paint, seen_by
 
-from simjudge.context.verdicts import GAPS
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
-from simjudge.perception.detection import detect
+from simjudge.detectors.detection import detect
+from simjudge.method.verdicts import GAPS
 from simjudge.questions.explain import run as explain_module
 from simjudge.questions.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
 from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.run import explain_sets
-from simjudge.sensors.camera.chain import Step
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sensors.camera_matching.estimation_error import REFITS, EstimationError
+from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sim.sensors.camera_matching.estimation_error import REFITS, EstimationError
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 

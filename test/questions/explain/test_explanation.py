@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import simjudge as sj
 from simjudge.commands.app import app
-from simjudge.context.certainty import Certainty
+from simjudge.method.certainty import Certainty
 from simjudge.questions.explain.explanation import CauseShare, Explanation, Interval
 from simjudge.questions.explain.waterfall import waterfall_figure
 from simjudge.questions.explain.words import (
@@ -21,7 +21,7 @@ from simjudge.questions.explain.words import (
     headline,
     lead,
 )
-from simjudge.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera.chain import Step
 
 SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001,
                  verdict="large_gap")  # fmt: skip

@@ -7,10 +7,10 @@ import json
 import pytest
 from red_room import FAST, RedBoxes, photograph, write_camera, write_drive, write_poses, write_room
 
-from simjudge.capture.replaying import replay
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.explain.explanation import EXPLAINS
 from simjudge.questions.explain.run import explain_sets
+from simjudge.sim.capture.replaying import replay
 
 pytestmark = pytest.mark.slow
 DIM = 95

@@ -16,8 +16,8 @@ from simjudge.questions.explain.explanation import UNLISTED
 from simjudge.questions.explain.run import explain_sets
 from simjudge.questions.explain.scene_content import NO_PAIRS, paste_step
 from simjudge.questions.explain.words import detail_sentences, filter_words, headline
-from simjudge.sensors.camera.chain import Step, apply_steps
-from simjudge.sensors.camera_matching.cause_names import SCENE_CAUSES
+from simjudge.sim.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
 FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 SCENE = "objects,background"

@@ -10,20 +10,20 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import simjudge as sj
-from simjudge.capture.scanning import LidarCapture
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds.box_points import points_in_boxes
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
-from simjudge.engines.registry import make_engine
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.questions.fit.divergence import fit_divergence
 from simjudge.questions.fit.lidar_fit import DIVERGENCE
-from simjudge.scene.model import Scene, Surface, Thing
-from simjudge.scene.solid_meshes import box
-from simjudge.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sensors.lidar.object_points import ObjectPoints, points_on_objects
-from simjudge.sensors.sensor_file import read_sensors
+from simjudge.sim.capture.scanning import LidarCapture
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.model import Scene, Surface, Thing
+from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.lidar.object_points import ObjectPoints, points_on_objects
+from simjudge.sim.sensors.sensor_file import read_sensors
 
 WIDTHS = (0.0, 1.0, 2.0, 4.0, 6.0)
 CLOUDS, THINGS = 40, 12

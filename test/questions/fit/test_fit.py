@@ -15,9 +15,9 @@ from simjudge.questions.fit.camera_fit import write_fitted_camera
 from simjudge.questions.fit.fitted_vector import PARAMETERS, chosen_parameters, decode, encode
 from simjudge.questions.fit.run import fit_camera as fit
 from simjudge.questions.fit.settings import FITTED
-from simjudge.sensors.camera.camera_file import read_camera
-from simjudge.sensors.camera.chain import Step
-from simjudge.sensors.camera_matching.camera_difference import CameraDifference
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
 
 pytest.importorskip("cma", reason="the extra fit")
 

@@ -11,15 +11,15 @@ from typer.testing import CliRunner
 
 import simjudge as sj
 from simjudge.commands.app import app
-from simjudge.context.certainty import Certainty
+from simjudge.method.certainty import Certainty
 from simjudge.questions.fit.camera_fit import PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
 from simjudge.questions.fit.figures import course_figure, held_out_figure
 from simjudge.questions.fit.lidar_figures import drop_out_figure, range_noise_figure
 from simjudge.questions.fit.lidar_fit import LidarFit
 from simjudge.questions.fit.page import fit_word, write_lidar_fit_page
 from simjudge.questions.fit.ring_distributions import ring_distributions
-from simjudge.sensors.camera.chain import Step
-from simjudge.sensors.lidar.ring_statistics import RingSamples
+from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.lidar.ring_statistics import RingSamples
 
 FLOOR = {"noise": 0.02, "noise_q95": 0.03}
 

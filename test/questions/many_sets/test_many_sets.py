@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from random_frames import made
 
-from simjudge.context import algorithm
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
+from simjudge.method import algorithm
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.page import report_sets

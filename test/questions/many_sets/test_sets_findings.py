@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simjudge.context.entry_numbers import EntryNumbers
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.findings import (
     StudiedNets,
     all_findings,

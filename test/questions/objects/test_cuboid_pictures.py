@@ -5,8 +5,8 @@ import pytest
 from cloud_samples import cloud_set, ground, table
 from object_sets import block_drive
 
+from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.objects.lidar_series import lidar_objects
-from simjudge.perception.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.questions.objects.cuboid_pictures import REAL, TRUE, VIRTUAL, cuboid_picture
 
 

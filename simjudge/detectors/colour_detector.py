@@ -1,0 +1,223 @@
+"""The classical judge: colour thresholds, which need no training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.images import RgbImage
+from simjudge.core.masks import BoolImage, Masks
+from simjudge.detectors.detector import Detections
+from simjudge.detectors.detector_summary import ShownDetector
+
+Limits = tuple[float, float]
+"""Lowest and highest, both inclusive."""
+
+_HSV = ("hue", "saturation", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColourClass:
+    """What one class looks like. Limits that are None admit any value.
+
+    Attributes:
+        name: of the class.
+        hue: degrees in [0, 360]; low above high goes through 0, as red does.
+        saturation, value: in [0, 1].
+        red, green, blue: in [0, 255].
+        closing: gaps up to so many pixels are closed (0: none).
+        closing_radius: radius of the disk that gaps are closed with, pixels (0: none).
+        min_area, max_area: pixels that a blob has after closing.
+        line: row of the picture; blobs whose centroid is above it are left out. None for no line.
+    """
+
+    name: str
+    hue: Limits | None = None
+    saturation: Limits | None = None
+    value: Limits | None = None
+    red: Limits | None = None
+    green: Limits | None = None
+    blue: Limits | None = None
+    closing: int = 0
+    closing_radius: int = 0
+    min_area: float = 1.0
+    max_area: float = math.inf
+    line: float | None = None
+
+    @property
+    def needs_hsv(self) -> bool:
+        """Whether hue, saturation or value have limits."""
+        return any(getattr(self, plane) is not None for plane in _HSV)
+
+    def find_pixels(self, image: RgbImage, hsv: RgbImage | None) -> BoolImage:
+        """Find the pixels of this colour.
+
+        Args:
+            image: (H, W, 3), red first.
+            hsv: (H, W, 3), the same in OpenCV's 8-bit HSV: hue in half degrees, saturation and value from 0 to 255.
+                May be None where `needs_hsv` is False.
+
+        Returns:
+            bool (H, W).
+        """
+        hits = []
+        if any((self.red, self.green, self.blue)):
+            hits.append(_in_range(image, (self.red, self.green, self.blue)))
+        if hsv is not None and self.needs_hsv:
+            hues = (
+                (self.hue,)
+                if self.hue is None or self.hue[0] <= self.hue[1]
+                else ((0, self.hue[1]), (self.hue[0], 360))
+            )
+            others = _scaled(self.saturation, 255), _scaled(self.value, 255)
+            hits.append(reduce(cv2.bitwise_or, [_in_range(hsv, (_scaled(hue, 0.5), *others)) for hue in hues]))
+        return np.asarray(reduce(cv2.bitwise_and, hits) > 0) if hits else np.ones(image.shape[:2], np.bool_)
+
+    def find_blobs(self, hit: BoolImage) -> Blobs:
+        """Find the connected blobs among pixels of this colour, after closing gaps.
+
+        Args:
+            hit: bool (H, W), the pixels of this colour.
+        """
+        closed, at_x, at_y = self._around(hit.astype(np.uint8))
+        if self.closing > 0:
+            kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (self.closing, self.closing))
+            closed = cv2.morphologyEx(closed, cv2.MORPH_CLOSE, kernel)  # type: ignore[assignment]
+        if self.closing_radius > 0:
+            closed = close_with_disk(closed, self.closing_radius)
+        count, label, stats, middle = cv2.connectedComponentsWithStats(closed, connectivity=8)
+        kept = [
+            number
+            for number in range(1, count)
+            if self.min_area <= stats[number, cv2.CC_STAT_AREA] <= self.max_area
+            # OpenCV counts rows at their middle, boxes at their upper edge.
+            and (self.line is None or middle[number, 1] + 0.5 >= self.line)
+        ]
+        boxes, scores, crops = [], [], []
+        for number in kept:
+            x, y, width, height, _ = stats[number].tolist()
+            crops.append(np.asarray(label[y : y + height, x : x + width] == number))
+            x, y = x + at_x, y + at_y
+            boxes.append([x, y, x + width, y + height])
+            scores.append(float(hit[y : y + height, x : x + width].mean()))
+        return Blobs(boxes, scores, crops)
+
+    def _around(self, hit: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], int, int]:
+        """The part of an image in which blobs can be, and the column and row where it begins.
+
+        OpenCV numbers blobs by blocks of 2 x 2 pixels, so that it begins with one. Centroids, where they count, are
+        those of the whole image to the last bit where all rows above are there.
+        """
+        x, y, width, height = cv2.boundingRect(hit)
+        room = self.closing + self.closing_radius + 2
+        left, top = max(x - room, 0) // 2 * 2, 0 if self.line is not None else max(y - room, 0) // 2 * 2
+        return hit[top : y + height + room, left : x + width + room], left, top
+
+
+def _scaled(limits: Limits | None, factor: float) -> Limits | None:
+    return None if limits is None else (limits[0] * factor, limits[1] * factor)
+
+
+def _in_range(image: RgbImage, limits: tuple[Limits | None, Limits | None, Limits | None]) -> Any:
+    """The pixels whose three values lie within their limits: 255, others 0."""
+    given = [(0, 255) if each is None else each for each in limits]
+    least, most = [math.ceil(low) for low, _ in given], [math.floor(high) for _, high in given]
+    return cv2.inRange(image, np.array(least), np.array(most))
+
+
+class Blobs(NamedTuple):
+    """Connected pixels of one colour.
+
+    Attributes:
+        box: x0, y0, x1, y1 in pixels, of each blob.
+        score: the share of each box that is of the colour, in [0, 1].
+        crop: bool (h, w), the pixels of each blob in its box, after closing.
+    """
+
+    box: list[list[int]]
+    score: list[float]
+    crop: list[BoolImage]
+
+
+def close_with_disk(hit: npt.NDArray[np.uint8], radius: int) -> npt.NDArray[np.uint8]:
+    """Close gaps with a disk: what is within the radius is joined, then what lies outside is taken back.
+
+    The disk holds the pixels whose centres are at most `radius` from its own; MATLAB's `strel('disk', r)` is an octagon
+    near it by default. What lies beyond the picture's edge takes no part. Distances to the nearest pixel stand for the
+    disk, so that the time does not grow with it.
+
+    Args:
+        hit: (H, W), 0 or 1.
+        radius: pixels.
+
+    Returns:
+        uint8 (H, W), 0 or 1.
+
+    Source:
+        Closing: J. Serra, Image Analysis and Mathematical Morphology, 1982. Distances: P. F. Felzenszwalb and
+        D. P. Huttenlocher, Distance transforms of sampled functions, 2012.
+    """
+    # Squares of distances are whole numbers: none lies between radius and this.
+    reach = radius + 0.25 / (radius + 1)
+    if not hit.any():
+        return hit
+    grown = cv2.distanceTransform(1 - hit, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) <= reach
+    if grown.all():
+        return np.ones_like(hit)
+    return (cv2.distanceTransform(grown.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE) > reach).astype(np.uint8)
+
+
+@dataclass(frozen=True, repr=False)
+class ColourDetector(ShownDetector):
+    """Finds blobs of given colours. The score is the share of the box's pixels that have the class's colour.
+
+    A filled rectangle scores 1, a cone, which is a triangle in its box, about 0.5.
+
+    Attributes:
+        name: what to call it on screen.
+        classes: what objects look like, by class id.
+        min_score: blobs with a lower score are left out.
+        sha256: of its file.
+        regions: detections have the pixels of their blobs as masks.
+    """
+
+    name: str
+    classes: dict[int, ColourClass]
+    min_score: float
+    sha256: str = ""
+    regions: bool = False
+
+    @property
+    def class_names(self) -> dict[int, str]:
+        """Names by class id."""
+        return {class_id: each.name for class_id, each in self.classes.items()}
+
+    def __call__(self, images: Sequence[RgbImage]) -> list[Detections]:
+        """Detect in some images.
+
+        Args:
+            images: 8-bit RGB images (H, W, 3), of any sizes.
+        """
+        return [self._detect(image) for image in images]
+
+    def _detect(self, image: RgbImage) -> Detections:
+        hsv: Any = None
+        if any(each.needs_hsv for each in self.classes.values()):
+            hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
+        found = [
+            (class_id, *blob)
+            for class_id, each in self.classes.items()
+            for blob in zip(*each.find_blobs(each.find_pixels(image, hsv)), strict=True)
+        ]
+        found = [row for row in found if row[2] >= self.min_score]
+        found.sort(key=lambda row: -row[2])
+        ids, boxes, scores, crops = (list(column) for column in zip(*found, strict=True)) if found else ([],) * 4
+        masks = Masks.from_crops(crops, np.array(boxes, np.int32).reshape(-1, 4)[:, :2]) if self.regions else None
+        return Detections.build(ids, boxes, scores, masks=masks)

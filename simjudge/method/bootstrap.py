@@ -1,0 +1,345 @@
+"""The multiplier bootstrap: what chance makes of W1, for sampling units of any size and kind (method, section 6).
+
+With s_i = 1 / |A_c| for a sample of A_c and -1 / |B_c| for one of B_c, D_c(v) = sum s_i [y_i <= v], and W1 of a context
+is the integral of |D_c|. In each draw every unit gets a normal number g, the same in all contexts and classes, and
+D*_c(v) = sum s_i g_u(i) ([y_i <= v] - F_c(v)) is what D_c might have been by chance. Nothing is relabelled and nothing
+dealt anew, so units may be of unlike worth: a cone seen two hundred times, and one random pose.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.method.bootstrap_loops import UNTOLD, add_drawn
+from simjudge.method.distinct import Members
+from simjudge.method.performance_model import PerformanceModel
+from simjudge.method.similarity_join import Neighbours
+
+NormalArray = npt.NDArray[np.float32]
+BATCH_BYTES = 256 << 20
+"""Memory for the normal numbers of a batch of draws."""
+TRIAL_DRAWS = 50
+"""Draws of the first batch under a time limit, by which the others are measured."""
+LEAST_DRAWS = 10
+"""A batch of fewer draws is not worth a join, unless it is the last."""
+TIME_KEPT = 0.9
+"""Share of the time left that a batch is planned for."""
+_BY_ROW, _BY_DRAW = ("units", "w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
+MOST_WORK = 1e11
+"""Samples in batches, times draws, that a class may cost: beyond it, a drawn part of the contexts carries the draws."""
+
+
+@dataclass(frozen=True, repr=False)
+class UnitNumbers(ShortRepr):
+    """(N,) the sampling unit of each sample, and its block of time where time counts beside things (method, section 6).
+
+    A block of -1 is none. Numbers go over both sets: what the sets share has one number in both.
+    """
+
+    unit: IntArray
+    block: IntArray | None = None
+
+    @classmethod
+    def pooled(cls, a: UnitNumbers, b: UnitNumbers) -> UnitNumbers:
+        """Those of A's samples, then of B's."""
+        unit = np.concatenate([a.unit, b.unit])
+        return cls(unit, None if a.block is None or b.block is None else np.concatenate([a.block, b.block]))
+
+
+@dataclass(frozen=True, repr=False)
+class Normals(ShortRepr):
+    """A batch of draws: float32 (units, draws) and (blocks, draws), a normal number for each."""
+
+    of_unit: NormalArray
+    of_block: NormalArray | None = None
+
+    @property
+    def count(self) -> int:
+        """How many draws there are."""
+        return int(self.of_unit.shape[1])
+
+
+NO_DRAWS = Normals(np.zeros((0, 0), np.float32))
+
+
+class DrawSchedule:
+    """Normal numbers in batches that fit memory and, if there is a deadline, time. How they are cut changes none.
+
+    Args:
+        units, blocks: how many there are, over both sets; no blocks where one effect suffices.
+        draws: how many to make in all.
+        seed: of the random numbers.
+        deadline: `time.monotonic` after which no batch begins; the first batch is made in any case.
+    """
+
+    def __init__(self, units: int, blocks: int, draws: int, seed: int, deadline: float | None = None) -> None:
+        """Plan all draws."""
+        self._sizes, self.draws, self._deadline = (units, blocks), draws, deadline
+        self._random = [np.random.default_rng([seed, part]) for part in range(2)]
+        self._most = max(1, BATCH_BYTES // (4 * max(1, units + blocks)))
+        self.done, self._last, self._began = 0, 0, 0.0
+
+    def next_batch(self) -> Normals | None:
+        """The next draws; its time counts until the next call. None where all are made, or none would be in time."""
+        count = min(self._most, self.draws - self.done, self._in_time())
+        if count <= 0:
+            return None
+        self._began, self._last = time.monotonic(), count
+        self.done += count
+        # A draw is a row of the generator's stream, so that batches do not change it.
+        unit, block = (
+            random.standard_normal((count, size), np.float32).T.copy()
+            for random, size in zip(self._random, self._sizes, strict=True)
+        )
+        return Normals(unit, block if self._sizes[1] else None)
+
+    def _in_time(self) -> int:
+        left = self.draws - self.done
+        if self._deadline is None:
+            return left
+        if self.done == 0:
+            return TRIAL_DRAWS
+        now = time.monotonic()
+        fitting = int(TIME_KEPT * (self._deadline - now) * self._last / max(now - self._began, 1e-9))
+        return fitting if fitting >= min(LEAST_DRAWS, left) else 0
+
+
+@dataclass(frozen=True, repr=False)
+class DrawnSamples(ShortRepr):
+    """The N samples of one class of both sets, in the order in which batches list them.
+
+    Attributes:
+        residual: float64 (N,), ascending: performance less what is expected; the performance itself where nothing is.
+            What was missed comes first.
+        found: where False, the sample has the performance 0 in every context.
+        found_share: float64 (N,), the share expected to be found.
+        from_a: which are A's.
+        unit, block: int64 (N,), see `UnitNumbers`.
+        rank_of: int64 (N,), the place of each sample (A's first, then B's) in this order.
+        expectation: (N, 2), `found_mean` and `found_share` of each sample, A's first.
+        adjusted: whether performance is adjusted to what is expected at each context.
+    """
+
+    residual: FloatArray
+    found: BoolArray
+    found_share: FloatArray
+    from_a: BoolArray
+    unit: IntArray
+    block: IntArray | None
+    rank_of: IntArray
+    expectation: FloatArray
+    adjusted: bool
+
+    @classmethod
+    def of_sets(
+        cls, performance: FloatArray, count_a: int, numbers: UnitNumbers, expected: PerformanceModel | None
+    ) -> DrawnSamples:
+        """Order the samples of both sets, A's first."""
+        count = len(performance)
+        if expected is None:
+            residual, found = performance, np.ones(count, bool)
+            expectation = np.tile([0.0, 0.5], (count, 1))
+        else:
+            found = performance > 0
+            residual = np.where(found, performance - expected.found_mean, -np.inf)
+            expectation = np.stack([expected.found_mean, expected.found_share], 1)
+        order = np.argsort(residual, kind="stable")
+        rank_of = np.empty(count, np.int64)
+        rank_of[order] = np.arange(count)
+        block = None if numbers.block is None else numbers.block[order]
+        return cls(
+            residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order], block,
+            rank_of, expectation, expected is not None,
+        )  # fmt: skip
+
+    @property
+    def counted_block(self) -> IntArray:
+        """(N,) the block of each sample, for counting: those without a block count by their unit."""
+        if self.block is None:
+            return self.unit
+        return np.where(self.block < 0, self.block.max(initial=-1) + 1 + self.unit, self.block)
+
+    def cells(self, normals: Normals) -> tuple[IntArray, NormalArray]:
+        """(N,) which row of the numbers each sample takes, and the (cells, draws) numbers."""
+        if not normals.count:
+            return np.zeros(len(self.unit), np.int64), np.zeros((1, 0), np.float32)
+        if self.block is None or normals.of_block is None:
+            return self.unit, normals.of_unit
+        pairs, cell = np.unique(np.stack([self.unit, self.block]), axis=1, return_inverse=True)
+        of_block = np.where(pairs[1][:, np.newaxis] < 0, np.float32(0), normals.of_block[pairs[1]])
+        return cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block
+
+
+@dataclass(frozen=True, repr=False)
+class DrawnRows(ShortRepr):
+    """What draws give for R rows (distinct contexts): sums over the draws by row, and over the rows by draw.
+
+    Attributes:
+        own: (R,) how many contexts of A each row stands for; 0 where it carries no draws.
+        untold: (R,) the same of rows that are compared, but have a side of a single unit.
+        units: (R,) units of A and of B in the batch of each.
+        w1, noise, square: (R,) W1, and sums over the draws of W* and of its square, with the noise within the sets.
+        chance, around, around_square, extreme: (draws,), see `bootstrap_loops.add_drawn`.
+    """
+
+    own: FloatArray
+    untold: FloatArray
+    units: FloatArray
+    w1: FloatArray
+    noise: FloatArray
+    square: FloatArray
+    chance: FloatArray
+    around: FloatArray
+    around_square: FloatArray
+    extreme: FloatArray
+
+    @classmethod
+    def zeros(cls, rows: int, draws: int) -> DrawnRows:
+        """Nothing is added yet."""
+        nothing = (np.zeros(rows), np.zeros(rows), np.zeros(rows))
+        return cls(*nothing, *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in range(4)))
+
+    def by_row(self) -> tuple[FloatArray, ...]:
+        """The sums of rows."""
+        return self.own, self.untold, self.units, self.w1, self.noise, self.square
+
+    def by_draw(self) -> tuple[FloatArray, ...]:
+        """The sums of draws."""
+        return self.chance, self.around, self.around_square, self.extreme
+
+    def add_block(
+        self, near: Neighbours, rows: slice, members: Members, samples: DrawnSamples, count_a: int, min_batch: int,
+        cells: tuple[IntArray, NormalArray],
+    ) -> None:  # fmt: skip
+        """Take a block of rows in. `members` are the samples of each row, by number: A's below `count_a`."""
+        row = np.repeat(np.arange(len(near.row)), np.diff(members.start))
+        of_a = members.item < count_a
+        own = np.bincount(row[of_a], minlength=len(near.row)).astype(np.float64)
+        expected = np.zeros((len(near.row), 2))
+        for column in range(2):
+            values = samples.expectation[members.item[of_a], column]
+            expected[:, column] = np.bincount(row[of_a], values, len(near.row)) / np.maximum(own, 1)
+        cell, normal = cells
+        block = samples.counted_block
+        arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cell)
+        seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
+        add_drawn(
+            near.start, near.rank, own, expected, samples.adjusted, arrays, normal, min_batch, *seen,
+            self.units[rows], self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
+        )  # fmt: skip
+        self.own[rows] = np.where(self.w1[rows] >= 0, own, 0.0)
+        self.untold[rows] = np.where(self.w1[rows] == UNTOLD, own, 0.0)
+
+    def add(self, rows: slice, part: DrawnRows) -> None:
+        """Enter the rows of a part, and add its draws."""
+        for mine, more in zip(self.by_row(), part.by_row(), strict=True):
+            mine[rows] = more
+        for mine, more in zip(self.by_draw(), part.by_draw(), strict=True):
+            np.add(mine, more, out=mine)
+
+
+@dataclass(frozen=True, repr=False)
+class Bootstrap(ShortRepr):
+    """What the draws say of one class, or of several together.
+
+    Attributes:
+        contexts: how many compared contexts of A it stands for.
+        weight: float64 (R,), the share of each row in them; they sum to 1.
+        units: float64 (R,), units of A and of B in the batch of each.
+        w1, noise, square: float64 (R,), W1 of each, and the means of W* and of its square with the noise within.
+        chance, around, around_square, extreme: float64 (draws,), means over the contexts.
+        drawn: how many of the contexts carry the draws.
+        row_error: standard error of a mean over contexts where a drawn part stands for all; 0 where all carry draws.
+        largest: the largest W1 that there can be.
+        told: the share of the contexts with two or more units on either side, which alone carry the draws.
+    """
+
+    contexts: float
+    weight: FloatArray
+    units: FloatArray
+    w1: FloatArray
+    noise: FloatArray
+    square: FloatArray
+    chance: FloatArray
+    around: FloatArray
+    around_square: FloatArray
+    extreme: FloatArray
+    drawn: float
+    row_error: float = 0.0
+    largest: float = 1.0
+    told: float = 1.0
+
+    @property
+    def drawn_share(self) -> float:
+        """The share of the contexts that carry the draws."""
+        return self.drawn / self.contexts
+
+    @property
+    def draws(self) -> int:
+        """How many draws there are."""
+        return len(self.chance)
+
+    @property
+    def mean_w1(self) -> float:
+        """Mean W1 of what carries the draws: adjusted where performance is."""
+        return float(self.weight @ self.w1)
+
+    @property
+    def mean_noise(self) -> float:
+        """Mean W* with the noise within the sets: W1 of sets that do not differ."""
+        return float(self.weight @ self.noise)
+
+    @classmethod
+    def of_batches(cls, batches: Sequence[DrawnRows], compared: int, largest: float = 1.0) -> Bootstrap | None:
+        """Put the batches of draws on the same rows together; None where nothing was compared or drawn.
+
+        Args:
+            compared: contexts of A that are compared, whether or not they carry draws.
+        """
+        kept = batches[0].own > 0
+        own = batches[0].own[kept]
+        total, draws = float(own.sum()), sum(len(batch.chance) for batch in batches)
+        joined = total + float(batches[0].untold.sum())
+        if not total or not draws:
+            return None
+        w1 = batches[0].w1[kept]
+        noise, square = (
+            np.sum([getattr(batch, name)[kept] for batch in batches], 0) / draws for name in ("noise", "square")
+        )
+        chance, around, around_square, extreme = (
+            np.concatenate(arrays) / total for arrays in zip(*(batch.by_draw() for batch in batches), strict=True)
+        )
+        weight, left = own / total, max(0.0, 1 - joined / max(compared, joined))
+        scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
+        error = float(np.sqrt(left * scatter))
+        return cls(
+            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around,
+            around_square, extreme, joined, error, largest, total / joined,
+        )  # fmt: skip
+
+    @classmethod
+    def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:
+        """Several classes under the same draws, each with as many contexts as it compares."""
+        total = sum(part.contexts for part in parts)
+        if not parts or not total:
+            return None
+        share = [part.contexts / total for part in parts]
+        weight = np.concatenate([part.weight * each for part, each in zip(parts, share, strict=True)])
+        units, w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
+        chance, around, around_square, extreme = (
+            np.sum([getattr(part, name) * each for part, each in zip(parts, share, strict=True)], 0)
+            for name in _BY_DRAW
+        )
+        error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
+        drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
+        return cls(
+            total, weight, units, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest,
+            sum(part.told * each for part, each in zip(parts, share, strict=True)),
+        )

@@ -1,0 +1,196 @@
+"""The compiled loop of `simjudge.method.bootstrap`: W1 of every row, and what chance makes of it in every draw."""
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+LANES = 128
+"""Draws that one pass over a batch serves: their sums stay in the cache next to the core."""
+UNTOLD = -1.0
+"""In place of W1 of a row of which one side is a single unit."""
+NOISE_ALIKE, NOISE_UNLIKE, NOISE_MOST, SQUARE_UNLIKE = 0.5, 0.9, 0.25, 0.65
+CHANCE_ALIKE, CHANCE_UNLIKE = 0.77, (0.06, 0.19)
+"""What draws lack where a batch holds few units: of like and of unlike number on the two sides, see `shortfall`.
+
+By simulation of 1 to 240 units a side (test/method/test_bootstrap.py).
+"""
+
+
+@njit(cache=True, nogil=True)
+def fill_batch(first, last, rank, samples, expected, adjusted, value, weight, share_a, share_b):
+    """Values and normalized signed weights of a batch, and its distribution functions by place.
+
+    `samples` is (residual, found, found_share, from_a, unit, block, cell) by rank; `expected` is (m, pi) at the
+    context, to which performance is adjusted or not. Returns how many samples are A's and B's.
+    """
+    residual, found, found_share, from_a = samples[0], samples[1], samples[2], samples[3]
+    total_a, total_b, n_a, n_b = 0.0, 0.0, 0, 0
+    for k in range(first, last):
+        j, i = rank[k], k - first
+        if found[j]:
+            value[i] = min(max(residual[j] + expected[0], 0.0), 1.0) if adjusted else residual[j]
+            weight[i] = expected[1] / found_share[j]
+        else:
+            value[i] = 0.0
+            weight[i] = (1 - expected[1]) / (1 - found_share[j])
+        if from_a[j]:
+            total_a += weight[i]
+            n_a += 1
+        else:
+            total_b += weight[i]
+            n_b += 1
+    sum_a, sum_b = 0.0, 0.0
+    for k in range(first, last):
+        i = k - first
+        if from_a[rank[k]]:
+            weight[i] /= total_a
+            sum_a += weight[i]
+        else:
+            weight[i] = -weight[i] / total_b
+            sum_b -= weight[i]
+        share_a[i], share_b[i] = sum_a, sum_b
+    return n_a, n_b
+
+
+@njit(cache=True, nogil=True)
+def count_units(first, last, rank, from_a, of_a, unit, seen):
+    """How many units of one side are in a batch. `seen` is all False before and after."""
+    count = 0
+    for k in range(first, last):
+        j = rank[k]
+        if from_a[j] == of_a and not seen[unit[j]]:
+            seen[unit[j]] = True
+            count += 1
+    for k in range(first, last):
+        seen[unit[rank[k]]] = False
+    return count
+
+
+@njit(cache=True, nogil=True)
+def inflation(units):
+    """What makes up for distribution functions that are taken from the batch itself."""
+    return math.sqrt(units / (units - 1))
+
+
+@njit(cache=True, nogil=True)
+def unlike_numbers(units_a, units_b):
+    """By how much sides of unlike numbers of units raise the relative variance of the noise's variance v.
+
+    E sqrt(v) < sqrt(E v) is what draws lack that are taken from the batch itself. The relative variance of v is
+    (V_a^2 / k_a + V_b^2 / k_b) / (V_a + V_b)^2 with V = 1 / k, the noise of each side; for as many units on both sides
+    that is 1 / (k_a + k_b).
+    """
+    each = 1.0 / units_a, 1.0 / units_b
+    return (each[0] ** 3 + each[1] ** 3) / (each[0] + each[1]) ** 2 - 1.0 / (units_a + units_b)
+
+
+@njit(cache=True, nogil=True)
+def shortfall(units_a, units_b):
+    """By what to multiply W* around the pooled distribution; W* with the noise within; and its square."""
+    units, unlike = units_a + units_b, max(0.0, unlike_numbers(units_a, units_b))
+    # One unit against one has 1.77 times the W1 of plain draws, two against two 1.25, six against six 1.07.
+    chance = 1 + CHANCE_ALIKE / (units - 1) + min(unlike, CHANCE_UNLIKE[0] + CHANCE_UNLIKE[1] * unlike)
+    noise = 1 + min(NOISE_MOST, NOISE_ALIKE / units + NOISE_UNLIKE * unlike)
+    return chance, noise, 1 + SQUARE_UNLIKE * unlike
+
+
+@njit(cache=True, nogil=True)
+def add_drawn(
+    start, rank, own, expected, adjusted, samples, normal, min_batch, seen_unit, seen_block,
+    row_units, row_w1, row_noise, row_square, chance, around, around_square, extreme,
+):  # fmt: skip
+    """Add to the sums over draws what every row gives that is compared.
+
+    Args:
+        own: float64 (R,), how often each row counts; 0 for those that do not.
+        expected: float64 (R, 2), what was expected at the row's context.
+        normal: float32 (cells, draws), a normal number for each cell and draw.
+        seen_unit, seen_block: all False, by number of the unit and of the block.
+        row_units: float64 (R,), out: how many units A and B have in it.
+        row_w1, row_noise, row_square: float64 (R,), out: W1, and the sums of W* and of its square with the noise
+            within the sets. W1 is NaN where a row is not compared, and UNTOLD where a side of it is one unit: nothing
+            tells its noise from a gap, and it takes no part in the draws.
+        chance, around, around_square, extreme: float64 (draws,), grow by `own` times the integral of |D*|; that of
+            |D + D*| with the noise within, and its square; and that of |D*| had all of A the performance 0 and all of
+            B 1.
+    """
+    from_a, unit, block, cell = samples[3], samples[4], samples[5], samples[6]
+    draws, longest = normal.shape[1], 0
+    for r in range(len(start) - 1):
+        longest = max(longest, start[r + 1] - start[r])
+    value, weight = np.empty(longest), np.empty(longest)
+    share_a, share_b = np.empty(longest), np.empty(longest)
+    lanes = min(LANES, draws)
+    so_far_a, so_far_b, all_a, all_b = np.empty(lanes), np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    area, within, redrawn = np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    for r in range(len(start) - 1):
+        first, last = start[r], start[r + 1]
+        if own[r] == 0 or last - first < 2:
+            continue
+        n_a, n_b = fill_batch(first, last, rank, samples, expected[r], adjusted, value, weight, share_a, share_b)
+        if n_a < min_batch or n_b < min_batch or n_a == 0 or n_b == 0:
+            continue
+        units_a = min(
+            count_units(first, last, rank, from_a, 1, unit, seen_unit),
+            count_units(first, last, rank, from_a, 1, block, seen_block),
+        )
+        units_b = min(
+            count_units(first, last, rank, from_a, 0, unit, seen_unit),
+            count_units(first, last, rank, from_a, 0, block, seen_block),
+        )
+        if units_a < 2 or units_b < 2:
+            row_w1[r] = UNTOLD
+            continue
+        row_units[r] = units_a + units_b
+        more_a, more_b = inflation(units_a), inflation(units_b)
+        more_chance, more, more_square = shortfall(units_a, units_b)
+        part_a = n_a / (n_a + n_b)
+        w1 = 0.0
+        for i in range(last - first - 1):
+            w1 += abs(share_a[i] - share_b[i]) * (value[i + 1] - value[i])
+        row_w1[r] = w1
+        if draws == 0:
+            continue
+        row_noise[r] = 0.0 if math.isnan(row_noise[r]) else row_noise[r]
+        row_square[r] = 0.0 if math.isnan(row_square[r]) else row_square[r]
+        for begin in range(0, draws, lanes):
+            count = min(lanes, draws - begin)
+            all_a[:], all_b[:], so_far_a[:], so_far_b[:] = 0.0, 0.0, 0.0, 0.0
+            area[:], within[:], redrawn[:] = 0.0, 0.0, 0.0
+            for k in range(first, last):
+                numbers, s = normal[cell[rank[k]], begin : begin + count], weight[k - first]
+                if from_a[rank[k]]:
+                    for d in range(count):
+                        all_a[d] += s * numbers[d]
+                else:
+                    for d in range(count):
+                        all_b[d] += s * numbers[d]
+            for k in range(first, last - 1):
+                i = k - first
+                numbers, s = normal[cell[rank[k]], begin : begin + count], weight[i]
+                if from_a[rank[k]]:
+                    for d in range(count):
+                        so_far_a[d] += s * numbers[d]
+                else:
+                    for d in range(count):
+                        so_far_b[d] += s * numbers[d]
+                step = value[i + 1] - value[i]
+                if step > 0:
+                    together, f_a, f_b = part_a * share_a[i] + (1 - part_a) * share_b[i], share_a[i], share_b[i]
+                    apart = share_a[i] - share_b[i]
+                    for d in range(count):
+                        area[d] += abs(so_far_a[d] + so_far_b[d] - together * (all_a[d] + all_b[d])) * step
+                        inside = more_a * (so_far_a[d] - f_a * all_a[d]) + more_b * (so_far_b[d] - f_b * all_b[d])
+                        within[d] += abs(inside) * step
+                        redrawn[d] += abs(apart + inside) * step
+            for d in range(count):
+                chance[begin + d] += own[r] * more_chance * area[d]
+                around[begin + d] += own[r] * redrawn[d]
+                around_square[begin + d] += own[r] * redrawn[d] * redrawn[d]
+                extreme[begin + d] += own[r] * abs((1 - part_a) * all_a[d] - part_a * all_b[d])
+                row_noise[r] += more * within[d]
+                row_square[r] += more_square * within[d] * within[d]

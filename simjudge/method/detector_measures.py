@@ -1,0 +1,295 @@
+"""What else a detector does, with certainty: false positives, scores, recall, average precision (method, section 8).
+
+Each measure is a mean, a ratio or another functional of a set. Its influence says how much each frame or object moves
+it. In a draw every sampling unit gets a normal number, as for W1, and the measure moves by the sum of number times
+influence: that is linear, so all measures together are jointly normal, and their covariance is drawn from directly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.string_enum import StrEnum
+from simjudge.method.certainty import interval_width, p_value
+from simjudge.method.multiple_tests import step_down
+from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
+
+FAMILIES = 2
+"""The measures are one family beside the performance of objects: their p counts so many times."""
+LEAST_EVEN = 3.0
+"""Units of equal weight that a side must be worth: below, one or two units hold nearly everything."""
+_ENDLESS = 10**9
+"""Degrees of freedom of what is known."""
+_ROUNDING = 1e-9
+"""A difference below this is one of rounding."""
+_MAIN_STREAM = 2
+"""Of the random numbers: units and blocks of W1 have the streams 0 and 1."""
+
+
+class MeasureCode(StrEnum):
+    """What is measured of each set. Files hold these codes."""
+
+    FALSE_POSITIVES = "false_positives"
+    FALSE_POSITIVES_AWAY = "false_positives_away"
+    FALSE_POSITIVES_SURE = "false_positives_sure"
+    MATCH_SCORE = "match_score"
+    RECALL = "recall"
+    MAP50 = "map50"
+
+
+COUNTS = (MeasureCode.FALSE_POSITIVES, MeasureCode.FALSE_POSITIVES_AWAY, MeasureCode.FALSE_POSITIVES_SURE)
+"""The measures that are numbers a frame; the others are between 0 and 1."""
+
+
+@dataclass(frozen=True, repr=False)
+class SideEstimate(ShortRepr):
+    """A measure of one set, and how much each of R rows (frames, objects or predictions) moves it.
+
+    Attributes:
+        value: the measure.
+        influence: float64 (R,), by how much more of a row moves it; they sum to 0.
+        unit: int64 (R,), the sampling unit of each row, numbered over both sets.
+        block: int64 (R,), its block of time beside that; -1 for none.
+        weight: float64 (R,), how much of the measure each row is.
+        event: by how much a single event more (a false positive, a miss) moves it. Where nothing was seen to vary, this
+            keeps the interval from being a point: no false positive in 50 frames does not prove that there is none.
+    """
+
+    value: float
+    influence: FloatArray
+    unit: IntArray
+    block: IntArray
+    weight: FloatArray
+    event: float = 0.0
+
+    @property
+    def units(self) -> int:
+        """How many units, or blocks where they are fewer, hold what is measured."""
+        held = self.weight > 0
+        counts = [len(np.unique(self.unit[held]))]
+        if held.any() and self.block[held].min() >= 0:
+            counts.append(len(np.unique(self.block[held])))
+        return min(counts)
+
+    @property
+    def even_units(self) -> float:
+        """How many units of equal weight they are worth (Kish)."""
+        worth = []
+        for number in (self.unit, self.block):
+            if len(number) and number.min() >= 0:
+                sums = np.bincount(number, self.weight)
+                worth.append(float(sums.sum() ** 2 / max(float((sums**2).sum()), 1e-300)))
+        return min(worth, default=0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class MeasuredSets(ShortRepr):
+    """A measure of both sets; a side is None where there is nothing to measure.
+
+    Attributes:
+        measure: which.
+        a, b: of A and of B.
+        margin: the difference from which it matters.
+        adjusted: whether objects are weighted to one mix of classes and sizes.
+    """
+
+    measure: MeasureCode
+    a: SideEstimate | None
+    b: SideEstimate | None
+    margin: float
+    adjusted: bool = False
+
+
+@dataclass(frozen=True)
+class DetectorMeasure:
+    """One measure of both sets, judged; numbers are None where they are undefined or nothing was drawn.
+
+    Attributes:
+        measure: which.
+        value_a, value_b: of A and of B.
+        difference: B less A.
+        low, high: its 95 % interval.
+        p_value: (1 + draws with a difference at least as large) / (1 + draws).
+        p_adjusted: corrected for the measures (Romano and Wolf), and for performance beside them.
+        margin: the difference from which it matters.
+        units_a, units_b: sampling units that hold what is measured.
+        draws: how many were made.
+        adjusted: whether objects are weighted to A's mix of classes and sizes, as far as B has them too.
+        verdict, verdict_reason: see `simjudge.method.verdicts`.
+    """
+
+    measure: MeasureCode
+    value_a: float | None = None
+    value_b: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    margin: float = MARGIN
+    units_a: int = 0
+    units_b: int = 0
+    draws: int = 0
+    adjusted: bool = False
+    verdict: Verdict = Verdict.NOT_TESTED
+    verdict_reason: Reason = Reason.NONE
+
+    def verdict_at(self, margin: float, comparisons: int = 1) -> Verdict:
+        """The verdict by another margin, or where it is one of several comparisons."""
+        p, low, high = self.p_adjusted, self.low, self.high
+        if p is None or low is None or high is None:
+            return self.verdict
+        least, most = (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+        return verdict_by_margin(min(1.0, p * comparisons), least, most, margin)
+
+    @classmethod
+    def from_json(cls, measure: str, content: Mapping[str, Any]) -> DetectorMeasure:
+        """Read an entry of a result file.
+
+        Args:
+            content: by field; what is missing or null is undefined, further fields are left out.
+        """
+        known = {each.name: content[each.name] for each in fields(cls) if content.get(each.name) is not None}
+        known["measure"] = MeasureCode(measure)
+        for name, kind in (("verdict", Verdict), ("verdict_reason", Reason)):
+            if name in known:
+                known[name] = kind(known[name])
+        return cls(**known)
+
+    def to_json(self) -> dict[str, Any]:
+        """An entry of a result file, under the code of its measure."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "measure"}
+
+
+def mean_estimate(
+    value: FloatArray, unit: IntArray, block: IntArray, *, event: float | None = None,
+    weight: FloatArray | None = None, cell: IntArray | None = None,
+) -> SideEstimate | None:  # fmt: skip
+    """A weighted mean of rows.
+
+    Args:
+        value: float64 (R,).
+        event: size of a single event, as a value of one row; None: values vary by themselves.
+        weight: float64 (R,); None: all rows alike.
+        cell: int64 (R,), rows whose share in the mean is fixed by the weights; None: one.
+
+    Returns:
+        None where there are no rows.
+    """
+    heavy = np.ones(len(value)) if weight is None else weight
+    total = float(heavy.sum())
+    if total <= 0:
+        return None
+    share = heavy / total
+    group = np.zeros(len(value), np.int64) if cell is None else np.unique(cell, return_inverse=True)[1].reshape(-1)
+    held = np.bincount(group, share)
+    centre = np.bincount(group, share * value) / np.where(held > 0, held, 1.0)
+    least = 0.0 if event is None else event * float((share**2).sum() ** 0.5) / math.sqrt(np.count_nonzero(share))
+    return SideEstimate(float(share @ value), share * (value - centre[group]), unit, block, heavy, least)
+
+
+def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[DetectorMeasure, ...]:
+    """Judge the measures of two sets under the same draws, corrected for each other.
+
+    Args:
+        draws: how many to make; 0 for none: nothing is tested then.
+    """
+    stated = [_stated(each) for each in found]
+    whole = [i for i, each in enumerate(found) if each.a is not None and each.b is not None]
+    if not whole or not draws:
+        return tuple(stated)
+    drawn = _draw([found[i] for i in whole], draws, seed)
+    tests: dict[int, tuple[float, FloatArray]] = {}
+    for i, spread, skewness, chance in zip(whole, *drawn, strict=True):
+        stated[i], observed, by_chance = _with_interval(found[i], stated[i], (float(spread), float(skewness)), chance)
+        if not stated[i].verdict_reason:
+            tests[i] = observed, by_chance
+    corrected = step_down([observed for observed, _ in tests.values()], [chance for _, chance in tests.values()])
+    for i, p in zip(tests, corrected, strict=True):
+        one = replace(stated[i], p_adjusted=min(1.0, FAMILIES * p))
+        stated[i] = replace(one, verdict=one.verdict_at(one.margin))
+    return tuple(stated)
+
+
+def _with_interval(
+    found: MeasuredSets, one: DetectorMeasure, moments: tuple[float, float], chance: FloatArray
+) -> tuple[DetectorMeasure, float, FloatArray]:
+    """A measure with its interval and p, the size of its difference as tested, and that by chance."""
+    (error, skewness), middle = moments, one.difference
+    if found.a is None or found.b is None or middle is None:
+        raise AssertionError("only what both sets have is drawn")
+    wide = interval_width(max(1, math.floor(min(found.a.even_units, found.b.even_units)) - 1))
+    # The normal numbers know the spread; here it is estimated from few units, so they are widened as t is.
+    chance = chance * (wide / interval_width(_ENDLESS))
+    observed = abs(error * _symmetric(middle / error, skewness))
+    low, high = (middle - error * _skewed(sign * wide, skewness) for sign in (1, -1))
+    least, most = (-math.inf, math.inf) if found.measure in COUNTS else (-1.0, 1.0)
+    reason = _reason(found.a, found.b, len(chance))
+    verdict = Verdict.TOO_FEW if reason else Verdict.NOT_TESTED
+    known = replace(one, low=max(least, low), high=min(most, high), draws=len(chance), verdict=verdict)
+    return replace(known, p_value=p_value(observed, chance), verdict_reason=reason), observed, chance
+
+
+def _stated(found: MeasuredSets) -> DetectorMeasure:
+    a, b = found.a, found.b
+    out = DetectorMeasure(found.measure, margin=found.margin, adjusted=found.adjusted)
+    if a is not None:
+        out = replace(out, value_a=a.value, units_a=a.units)
+    if b is not None:
+        out = replace(out, value_b=b.value, units_b=b.units)
+    return out if a is None or b is None else replace(out, difference=b.value - a.value)
+
+
+def _symmetric(statistic: float, skewness: float) -> float:
+    """(Estimate less truth) over its standard error, made symmetric where the estimate is skewed.
+
+    Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54 (1992).
+    """
+    return statistic + skewness * statistic**2 / 3 + skewness**2 * statistic**3 / 27 + skewness / 6
+
+
+def _skewed(quantile: float, skewness: float) -> float:
+    """The inverse of `_symmetric`."""
+    if abs(skewness) < 1e-6:
+        return quantile
+    return float(3 / skewness * (np.cbrt(1 + skewness * (quantile - skewness / 6)) - 1))
+
+
+def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard error and skewness of each difference, and its size (measures, draws) by chance."""
+    sides = [(sign, side) for each in found for sign, side in ((-1, each.a), (1, each.b)) if side is not None]
+    columns = np.repeat(np.arange(len(found)), 2)
+    covariance, third = np.zeros((len(found), len(found))), np.zeros(len(found))
+    for name in ("unit", "block"):
+        count = max((int(getattr(side, name).max(initial=-1)) for _, side in sides), default=-1) + 1
+        moved = np.zeros((count, len(found)))
+        for column, (sign, side) in zip(columns, sides, strict=True):
+            number = getattr(side, name)
+            held = number >= 0
+            # A mean over k units is itself moved by each of them.
+            grown = math.sqrt(side.even_units / max(side.even_units - 1, 1e-9)) if side.units > 1 else 1.0
+            moved[:, column] += sign * grown * np.bincount(number[held], side.influence[held], count)
+        covariance += moved.T @ moved
+        third += (moved**3).sum(0)
+    for column, (_, side) in zip(columns, sides, strict=True):
+        covariance[column, column] += side.event**2 + _ROUNDING**2
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))
+    spread = np.sqrt(np.diag(covariance))
+    return spread, third / np.maximum(spread, 1e-300) ** 3, np.abs(normals @ root).T.copy()
+
+
+def _reason(a: SideEstimate, b: SideEstimate, draws: int) -> Reason:
+    if min(a.units, b.units) < FEWEST_UNITS:
+        return Reason.FEW_UNITS
+    if FAMILIES / (1 + draws) > SIGNIFICANCE:
+        return Reason.FEW_DRAWS
+    return Reason.UNEVEN_UNITS if min(a.even_units, b.even_units) < LEAST_EVEN else Reason.NONE

@@ -1,0 +1,113 @@
+"""Kinds of contexts: the mean difference within the batches of each, and every unit's part in it (method, section 6).
+
+For a context and a kind, A_c and B_c hold the similar samples that are of that kind too: objects on the left are
+compared with objects on the left. The difference is a sum over samples, so what draws make of it is a sum over units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.method.bits import WORD
+from simjudge.method.bootstrap import DrawnSamples, Normals
+from simjudge.method.distinct import Members
+from simjudge.method.kind_loops import add_kinds
+from simjudge.method.method import Method
+from simjudge.method.pool import ClassPair, ContextPool
+from simjudge.method.similarity_join import join_blocks
+
+KindBits = npt.NDArray[np.uint64]
+"""(N, W) the kinds of each sample, a bit each."""
+
+
+def pack_kinds(rows: Sequence[IntArray], count: int) -> KindBits:
+    """The kinds of N samples from the samples of each kind."""
+    bits = np.zeros((count, -(-len(rows) // WORD)), np.uint64)
+    for k, of_kind in enumerate(rows):
+        bits[of_kind, k // WORD] |= np.uint64(1) << np.uint64(k % WORD)
+    return bits
+
+
+@dataclass(frozen=True, repr=False)
+class KindSums(ShortRepr):
+    """Sums over the compared contexts of A of each of K kinds.
+
+    Attributes:
+        contexts: (K,) how many there are.
+        performance: (K, 2) mean performance of A_c and of B_c.
+        chance, noise: (K, units) and (K, blocks), the part of each in the difference, around the mean of the batch and
+            around that of each side.
+        held: (K, units), 1 for a unit of A, 2 for one of B, 3 for one of both.
+    """
+
+    contexts: FloatArray
+    performance: FloatArray
+    chance: tuple[FloatArray, FloatArray]
+    noise: tuple[FloatArray, FloatArray]
+    held: npt.NDArray[np.uint8]
+
+    @classmethod
+    def zeros(cls, kinds: int, units: int, blocks: int) -> KindSums:
+        """Nothing is added yet."""
+        chance, noise = ((np.zeros((kinds, units)), np.zeros((kinds, blocks))) for _ in range(2))
+        return cls(np.zeros(kinds), np.zeros((kinds, 2)), chance, noise, np.zeros((kinds, units), np.uint8))
+
+    def add_class(self, pair: ClassPair, method: Method, bits: KindBits, most: int) -> None:
+        """Add the contexts of a class.
+
+        Args:
+            most: distinct contexts that are joined; of more, so many are drawn.
+        """
+        pool = ContextPool.of_sets(pair.a.contexts, pair.b.contexts)
+        members = Members.of_groups(pool.place, len(pool.tree))
+        performance, numbers = np.concatenate([pair.a.performance, pair.b.performance]), pair.numbers
+        drawn = DrawnSamples.of_sets(performance, pool.count_a, numbers, pair.expected)
+        ranks = Members(members.start, drawn.rank_of[members.item].astype(np.int32))
+        by_rank = np.empty_like(bits)
+        by_rank[drawn.rank_of] = bits
+        counted = drawn.counted_block
+        time = np.full(len(performance), -1) if drawn.block is None else drawn.block
+        arrays = (drawn.residual, drawn.found, drawn.found_share, drawn.from_a, drawn.unit, counted, time)
+        seen = [np.zeros((2, int(each.max(initial=-1)) + 1), np.int64) for each in (drawn.unit, counted)]
+        rows = np.unique(pool.place[: pool.count_a])
+        if len(rows) > most:
+            rows = np.sort(np.random.default_rng(0).permutation(rows)[:most])
+        sizes = np.diff(members.start)
+        for block in join_blocks(pool.tree, rows, sizes, [method.theta], strict=method.strict):
+            near, own = block.neighbours(ranks), members.take(block.row)
+            row, of_a = np.repeat(np.arange(len(block.row)), np.diff(own.start)), own.item < pool.count_a
+            row, item = row[of_a], own.item[of_a]
+            count = np.bincount(row, minlength=len(block.row))
+            expected = np.stack(
+                [np.bincount(row, drawn.expectation[item, k], len(count)) / count for k in range(2)], axis=1
+            )
+            add_kinds(
+                near.start, near.rank, expected, drawn.adjusted, arrays, by_rank,
+                np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]), item, bits, method.min_batch_size, *seen,
+                self.contexts, self.performance, self.chance, self.noise, self.held,
+            )  # fmt: skip
+            for each in seen:
+                each[:] = 0
+
+    def drawn(self, normals: Normals) -> tuple[FloatArray, FloatArray]:
+        """(K, draws) the mean difference by chance, and with the noise within the sets, in a batch of draws."""
+        # Single precision, as the normal numbers have it: else they would be copied.
+        count = np.maximum(self.contexts, 1)[:, np.newaxis]
+        out = []
+        for of_unit, of_block in (self.chance, self.noise):
+            total = of_unit.astype(np.float32) @ normals.of_unit
+            if normals.of_block is not None:
+                total = total + of_block.astype(np.float32) @ normals.of_block
+            out.append(np.asarray(total / count))
+        return out[0], out[1]
+
+    @property
+    def units(self) -> IntArray:
+        """(K, 2) units of A and of B in the batches of each kind."""
+        return np.stack([np.count_nonzero(self.held & side, axis=1) for side in (1, 2)], axis=1)

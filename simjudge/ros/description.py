@@ -1,0 +1,245 @@
+"""The words that graphs are described in: arguments, processes, and a graph made of both."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
+
+from simjudge.core.errors import UsageError
+from simjudge.ros.node_interfaces import NODES
+
+Value: TypeAlias = "bool | int | float | str | list[str]"
+CLOSING = 15.0
+"""Seconds in which a program that is told to stop at once closes its files."""
+Values: TypeAlias = Mapping[str, str]
+"""The arguments of a run, all of them, as text; empty where nothing is given."""
+
+YES_NO = ("true", "false")
+"""The choices of an argument that is a truth, perhaps among others; any writing of a truth is taken."""
+
+_Number = TypeVar("_Number", int, float)
+_TRUE = ("true", "1", "yes", "on")
+_FALSE = ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What can be said when a graph is started, as NAME:=TEXT.
+
+    Attributes:
+        name: of the argument.
+        default: the text where none is given; None where it must be given.
+        description: what it does.
+        choices: the texts it may be, an empty one among them where it need not be given; empty for any.
+    """
+
+    name: str
+    default: str | None
+    description: str
+    choices: tuple[str, ...] = ()
+
+    def normalize(self, text: str) -> str:
+        """The text as the choices have it, where it is a truth written otherwise, as in True or 1."""
+        lowered = text.strip().lower()
+        if text in self.choices or not set(YES_NO) <= set(self.choices):
+            return text
+        return "true" if lowered in _TRUE else "false" if lowered in _FALSE else lowered
+
+
+@dataclass(frozen=True)
+class Process:
+    """A program of a graph.
+
+    Attributes:
+        name: of its node; logs are named by it.
+        executable: its name in the package; nodes of simjudge are modules of that name too.
+        package: that it is installed with.
+        parameters: of the node.
+        remappings: (from, to) pairs of topic names, the first that fits counts.
+        arguments: of the program, before the ones for ROS.
+        parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
+        leads: its end, without an error, is the end of the run.
+        reads_keys: it drives by the keys of the terminal that the run was started in.
+        makes_data: it takes no data of other programs: told to end, it stops at once.
+        patience: seconds it may take to finish its work once what feeds it has ended; in a run (`Graph.processes`),
+            once all are told to end.
+    """
+
+    name: str
+    executable: str
+    package: str = "simjudge"
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    remappings: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()
+    parameter_files: tuple[str, ...] = ()
+    leads: bool = False
+    reads_keys: bool = False
+    makes_data: bool = False
+    patience: float = 15.0
+
+    @property
+    def is_led(self) -> bool:
+        """Whether a lifecycle manager leads it: once that has shut down all that it leads, the run is over."""
+        return self.parameters.get("autostart") is False
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Programs that run together.
+
+    Attributes:
+        name: of the launch file and of the word behind `simjudge run`.
+        summary: what it is for, in a line.
+        arguments: what can be said.
+        build: the programs, from all arguments' texts. They stand in the order in which they end: who makes data
+            before who takes it.
+    """
+
+    name: str
+    summary: str
+    arguments: tuple[Argument, ...]
+    build: Callable[[Values], tuple[Process, ...]]
+
+    def complete(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Complete the given arguments with the defaults.
+
+        Raises:
+            UsageError: an argument is unknown or missing, or has a text that is none of its choices.
+        """
+        known = {argument.name: argument for argument in self.arguments}
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f" (did you mean {near[0]}:= ?)" if near else ""
+                raise UsageError(f"{self.name} has no argument {name}:={hint}; it has {', '.join(known)}")
+        values = {}
+        for name, argument in known.items():
+            text = given.get(name, argument.default)
+            if text is None:
+                raise UsageError(f"{self.name} needs {name}:=... ({argument.description})")
+            text = argument.normalize(text)
+            if argument.choices and text not in argument.choices:
+                raise UsageError(f"{name}:={text}: must be one of {', '.join(filter(None, argument.choices))}")
+            values[name] = text
+        return values
+
+    def misspelled_arguments(self, words: Iterable[str]) -> list[str]:
+        """What to say of words of a command line that are like an argument and are none.
+
+        Args:
+            words: of the command line; `NAME:=TEXT` each, and others. A name that is like no argument may be that of
+                another launch file, and is left alone.
+        """
+        known = [each.name for each in self.arguments]
+        names = [word.partition(":=")[0] for word in words if ":=" in word]
+        near = {name: difflib.get_close_matches(name, known, 1) for name in names if name not in known}
+        return [
+            f"warning: {name}:= counts for nothing: {self.name} has no such argument (did you mean {like[0]}:= ?)"
+            for name, like in near.items()
+            if like
+        ]
+
+    def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
+        """The programs to run, each with the names of those that end before it.
+
+        Raises:
+            UsageError: see `complete`, or arguments that do not go together.
+            SimjudgeError: a file that is named cannot be read.
+        """
+        return _in_turn(self.build(self.complete(given)))
+
+
+def _in_turn(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+    """The programs, each of which knows whom it waits for: at the start its subscribers, at the end who feeds it."""
+    lists = [process.parameters.get("wait_for") for process in processes if process.makes_data]
+    awaited = [pair for each in lists if isinstance(each, list) for pair in each]
+    out: list[Process] = []
+    names: list[str] = []
+    total = 0.0
+    for process in processes:
+        total += process.patience
+        own = process.package == Process.package
+        if own and names and not process.makes_data:
+            process = replace(process, parameters={**process.parameters, "ends_after": list(names)})  # noqa: PLW2901
+        if process.parameters.get("every_frame") and (takers := _takers(process, awaited)):
+            # Who makes the data sees all subscriptions, but this program may not see them yet.
+            process = replace(process, parameters={**process.parameters, "wait_for": takers})  # noqa: PLW2901
+        names += [process.name] if own else []
+        out.append(replace(process, patience=total))
+    return tuple(out)
+
+
+def _takers(process: Process, awaited: Sequence[str]) -> list[str]:
+    """The subscriptions, each as `NODE TOPIC`, to what a program publishes."""
+    names = dict(process.remappings)
+    topics = {names.get(each.topic, each.topic) for each in NODES[process.executable].publishes}
+    return [pair for pair in awaited if pair.partition(" ")[2] in topics]
+
+
+def parse_arguments(words: Iterable[str]) -> dict[str, str]:
+    """Parse the arguments of a command line.
+
+    Args:
+        words: `NAME:=TEXT` each.
+
+    Raises:
+        UsageError: a word is not of that form, or a name comes twice.
+    """
+    out: dict[str, str] = {}
+    for word in words:
+        name, sign, text = word.partition(":=")
+        if not sign or not name:
+            raise UsageError(f"{word!r}: arguments are written NAME:=VALUE, without blanks")
+        if name in out:
+            raise UsageError(f"{name}:= is given twice")
+        out[name] = text
+    return out
+
+
+def parse_bool(name: str, text: str) -> bool:
+    """Parse yes or no.
+
+    Args:
+        text: true, 1, yes, on, or false, 0, no, off; in any case.
+    """
+    lowered = text.strip().lower()
+    if lowered in _TRUE or lowered in _FALSE:
+        return lowered in _TRUE
+    raise UsageError(f"{name}:={text}: must be true or false")
+
+
+def parse_float(name: str, text: str) -> float:
+    """Parse a number."""
+    return _parse_number(name, text, float, "a number")
+
+
+def parse_int(name: str, text: str) -> int:
+    """Parse a whole number."""
+    return _parse_number(name, text, int, "a whole number")
+
+
+def _parse_number(name: str, text: str, kind: Callable[[str], _Number], words: str) -> _Number:
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"{name}:={text}: must be {words}") from None
+
+
+def normalize_namespace(namespace: str) -> str:
+    """A namespace in the form that ROS wants."""
+    name = namespace.strip("/")
+    if name and not re.fullmatch(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", name):
+        raise UsageError(f"robot_ns:={namespace}: a namespace is letters, digits and _, as in art1")
+    return f"/{name}" if name else ""
+
+
+def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Process:
+    """The same program with more remappings.
+
+    Args:
+        pairs: (from, to) topic names; those that the program has already go first.
+    """
+    return replace(process, remappings=(*process.remappings, *pairs))

@@ -1,0 +1,47 @@
+"""The settings of a comparison as launch arguments, and as parameters of validation_node."""
+
+from __future__ import annotations
+
+from simjudge.core.settings import chosen
+from simjudge.ros.description import Process, Value, Values
+from simjudge.ros.node_settings import ValidationSettings
+from simjudge.ros.setting_arguments import argument, given_parameters
+from simjudge.studies.compare_settings import CompareSettings
+
+OF_SETS = (
+    "model", "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "paired", "pair_tolerance",
+    "sensor", "cuboid_iou", "paint", "range_columns", "elevations", "a_cloud_topic", "b_cloud_topic",
+)  # fmt: skip
+"""Settings that concern two sets, not the method."""
+ROWS = chosen(CompareSettings, without=OF_SETS)
+ARGUMENTS = tuple(argument(row) for row in ROWS)
+
+LIVE_ROWS = chosen(ValidationSettings, ("certainty_time", "window", "keep"))
+"""Settings of a live comparison: what is kept, and for how long certainty is sought at the end."""
+LIVE_ARGUMENTS = tuple(argument(row) for row in LIVE_ROWS)
+PATIENCE = 600.0
+"""Seconds that the plain numbers and the report at the end are given."""
+
+
+def live_judge(values: Values, given: dict[str, Value]) -> Process:
+    """The judge of a live comparison.
+
+    Args:
+        given: its parameters beside those of the method and of a live comparison.
+
+    Raises:
+        UsageError: a text is no value of its setting.
+    """
+    live = given_parameters(LIVE_ROWS, values)
+    patience = PATIENCE + float(live.get("certainty_time", ValidationSettings.certainty_time))  # type: ignore[arg-type]
+    made = {**given, **parameters(values), **live}
+    return Process("validation_node", "validation_node", patience=patience, parameters=made)
+
+
+def parameters(values: Values) -> dict[str, Value]:
+    """The parameters of validation_node that were given.
+
+    Raises:
+        UsageError: a text is no value of its setting.
+    """
+    return given_parameters(ROWS, values)

@@ -1,5 +1,0 @@
-"""What a camera does to light: named filters on images, and data sets seen through them."""
-
-import simjudge.sensors.camera.adaptation
-import simjudge.sensors.camera.isp
-import simjudge.sensors.camera.optical_filters  # noqa: F401 - their filters join those of `filters`

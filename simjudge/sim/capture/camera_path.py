@@ -1,0 +1,124 @@
+"""The path of a camera on a body with recorded poses, in the recording's fixed frame and in a scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+
+MOUNTS = ("body", "optical")
+DEFAULT_CAR = "art1"
+"""The vehicle that carries the camera where none is named."""
+_CAMERA = "camera"
+"""The name of its mount in a vehicle's file."""
+
+
+@dataclass(frozen=True)
+class CameraPath:
+    """A camera's path through a scene.
+
+    Attributes:
+        body: poses of the body in the recording's fixed frame.
+        mount: pose of the camera's optical frame in the body.
+        alignment: pose of the recording's fixed frame in the scene.
+        offset: nanoseconds that are added to a frame's stamp to get the poses' time.
+        noise: errors of the body's poses, one for each frame; None for none.
+        seed: seed of the noise.
+    """
+
+    body: TrajectoryInterpolator
+    mount: Pose
+    alignment: Pose = field(default_factory=Pose)
+    offset: int = 0
+    noise: PoseNoise | None = None
+    seed: int = 0
+
+    def recorded(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The optical frame in the recording's fixed frame at times during one frame, noise included.
+
+        Args:
+            stamp: int64 (N,), nanoseconds, on the frames' clock.
+            frame_name: the frame's name; with the seed it sets the frame's noise.
+        """
+        error = Pose() if self.noise is None else self.noise.error(self.seed, frame_name)
+        mount = error @ self.mount
+        return [pose @ mount for pose in self.body.poses(np.asarray(stamp, np.int64) + self.offset)]
+
+    def in_scene(self, stamp: npt.ArrayLike, frame_name: str) -> list[Pose]:
+        """The optical frame in the scene's world at times during one frame, noise included.
+
+        Args:
+            stamp: int64 (N,), nanoseconds, on the frames' clock.
+            frame_name: the frame's name; with the seed it sets the frame's noise.
+        """
+        return [self.alignment @ pose for pose in self.recorded(stamp, frame_name)]
+
+
+def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, str]:
+    """The optical frame in the body whose poses are recorded.
+
+    Args:
+        vehicle: file or name of the car whose base_link the poses are of; its mount "camera" counts.
+        mount: as in `parse_mount`, in place of a car. Without both, the car is art1.
+
+    Returns:
+        The pose, and a phrase for people that says where the camera is.
+
+    Raises:
+        UsageError: both are given, there is no such car, or the text is no mount.
+        SimjudgeError: the car has no camera.
+    """
+    if mount is not None:
+        if vehicle is not None:
+            raise UsageError("--vehicle brings a mount for the camera: leave out --mount, or --vehicle")
+        return parse_mount(mount), f"at {mount} of the body"
+    car = read_vehicle(vehicle or DEFAULT_CAR)
+    if _CAMERA not in car.mounts:
+        mounts = ", ".join(car.mounts) or "none"
+        raise SimjudgeError(f"vehicle {car.name}: has no mount {_CAMERA!r} (it has {mounts}); give --mount")
+    return car.mounts[_CAMERA].optical_frame(), f"where {car.name} carries it"
+
+
+def parse_mount(text: str) -> Pose:
+    """The optical frame in the body, from text.
+
+    Args:
+        text: "x,y,z[,yaw,pitch,roll]" of the camera's own body (x ahead), metres and degrees; "body" where the
+            recorded body is the camera's own; "optical" where it is the camera's optical frame.
+    """
+    if text == "optical":
+        return Pose()
+    return (
+        Pose(orientation=OPTICAL_ORIENTATION) if text == "body" else parse_pose("mount", text, (3, 6)).optical_frame()
+    )
+
+
+def parse_pose(option: str, text: str, counts: Sequence[int] = (3, 4, 6)) -> Pose:
+    """A pose from text.
+
+    Args:
+        text: "x,y,z", "x,y,z,yaw" or "x,y,z,yaw,pitch,roll"; metres and degrees, angles as in REP 103.
+    """
+    forms = {3: "x,y,z", 4: "x,y,z,yaw", 6: "x,y,z,yaw,pitch,roll"}
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+        yaw, pitch, roll = (math.radians(angle) for angle in [*numbers[3:], 0, 0, 0][:3])
+        pose = Pose.from_euler(*[*numbers, 0, 0][:3], yaw=yaw, pitch=pitch, roll=roll)
+    except (ValueError, SimjudgeError):
+        parts = []
+    if len(parts) not in counts:
+        usual = " or ".join(forms[count] for count in counts)
+        words = f", or {' or '.join(MOUNTS)}" if option == "mount" else ""
+        raise UsageError(f"--{option} {text}: give {usual} in metres and degrees{words}")
+    return pose

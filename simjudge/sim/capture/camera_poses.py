@@ -1,0 +1,388 @@
+"""Camera poses for the frames that are to be rendered: at random, along a scene's course, or from a file.
+
+All of them are poses of the optical frame in the world, and the same ones for the same arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.stamps import stamp_to_name
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
+from simjudge.geometry.trajectories import TrajectoryInterpolator
+from simjudge.sim.engines.contract import Engine, Poses
+from simjudge.sim.scene.ground import Ground
+from simjudge.sim.scene.model import Course
+from simjudge.sim.sensors.camera.shutter import SECOND, frame_stamp_offset
+
+MOST_FRAMES = 1_000_000
+"""Frames of one rendering at most."""
+
+CLEARANCE = 0.12
+"""Least distance between a random camera and any thing, metres."""
+HEIGHTS = (0.7, 1.4)
+"""Least and largest height of a random camera, as factors of its mount's height."""
+TILT = (math.radians(3), math.radians(1.5))
+"""Standard deviations of a random camera's pitch and roll, radians."""
+_PATH_STEP = 20_000_000
+"""Nanoseconds between the poses of a course's path."""
+_PARTS = ("position", "orientation")
+_TRIES = 2000
+"""Random poses that are tried for one frame."""
+_DIRECTIONS = 400
+"""Rays that search for things too near: 2 cm apart on a ball as large as the clearance."""
+_AIM_SPREAD = 0.45
+"""A camera aims at a thing to within this share of its field of view, to either side."""
+_HEIGHT_CLEARANCE = 0.6
+"""The floor may be nearer than the clearance, down to this share of the camera's height."""
+
+
+class CameraPoses(Protocol):
+    """Poses of a camera, one for each frame."""
+
+    @property
+    def frame_name(self) -> Sequence[str]:
+        """Names of the frames, unique."""
+
+    @property
+    def stamp(self) -> Sequence[int]:
+        """Start of each exposure, nanoseconds."""
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame in the world at times during the exposure of a frame.
+
+        Args:
+            index: index of the frame.
+            stamps: times from the frame's stamp on, nanoseconds.
+            engine: has the scene of this frame.
+        """
+
+    @property
+    def mount(self) -> Pose:
+        """The optical frame in the body that moves."""
+
+    def path(self) -> Trajectory | None:
+        """Poses of the body with their times; None where each frame stands by itself."""
+
+
+@dataclass(frozen=True)
+class RandomPoses:
+    """A camera that stands still anywhere on the floor, mostly so that something labelled may be in view.
+
+    For the share `aimed` of the frames, a class is drawn, then a thing of this class, then its distance (uniform in the
+    logarithm, so that things of all sizes are seen), its bearing, and its place in the image. In the other frames the
+    camera stands and looks anywhere. Height, pitch and roll vary around those of the mount. The camera is never within
+    a thing, nor nearer to one than `clearance`, nor outside the scene's area.
+
+    Attributes:
+        name: name of the scene, for the frames' names.
+        count: number of frames.
+        rate: frames a second, for their stamps.
+        mount: the optical frame above the floor, as a car carries it; its height, pitch and roll count.
+        field: horizontal field of view of the lens, degrees.
+        seed: seed of everything random.
+        heights: least and largest factor of the mount's height.
+        tilt: standard deviations of pitch and roll, radians.
+        distances: least and largest distance across the floor to the thing that is aimed at, metres.
+        aimed: share of the frames that aim at a thing, 0 to 1.
+        clearance: least distance between the camera and any thing, metres.
+    """
+
+    name: str
+    count: int
+    rate: float
+    mount: Pose
+    field: float
+    seed: int = 0
+    heights: tuple[float, float] = HEIGHTS
+    tilt: tuple[float, float] = TILT
+    distances: tuple[float, float] = (0.5, 6.0)
+    aimed: float = 0.85
+    clearance: float = CLEARANCE
+
+    def __post_init__(self) -> None:
+        """Check that there are frames, and a camera above the floor."""
+        if self.count < 1:
+            raise UsageError(f"{self.count} frames: at least one is needed")
+        if self.mount.position[2] <= 0:
+            raise UsageError("random poses vary around a camera above the floor: give --vehicle, or --mount x,y,z,...")
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """Scene, seed and number: frames of another seed have other names."""
+        return [f"{self.name}_{self.seed}_{index:06d}" for index in range(self.count)]
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """At the camera's rate, from 1 s on."""
+        return [SECOND + frame_stamp_offset(self.rate, index) for index in range(self.count)]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The same pose at all times.
+
+        Args:
+            stamps: times from the frame's stamp on, nanoseconds.
+        """
+        if engine.scene.area is None:
+            raise UsageError(
+                f"scene {engine.scene.name}: has no area for random cameras; give it area: [x0, y0, x1, y1]"
+            )
+        random = np.random.default_rng((self.seed, index))
+        scripted = engine.scene.scripted_poses((stamps[0] - self.stamp[0]) / SECOND)
+        bodies = {**engine.poses(), **scripted}
+        for _ in range(_TRIES):
+            body = self._draw(random, engine, scripted)
+            if body is not None and is_free_position(body.position, engine, bodies, self.clearance):
+                return [body.optical_frame()] * len(stamps)
+        raise SimjudgeError(f"scene {engine.scene.name}: {_TRIES} tries found no free place for a camera in its area")
+
+    def path(self) -> None:
+        """None: each frame stands by itself."""
+        return
+
+    def _draw(self, random: np.random.Generator, engine: Engine, scripted: Poses) -> Pose | None:
+        """A camera's body anywhere; None where it is outside the area."""
+        scene = engine.scene
+        assert scene.area is not None  # noqa: S101 - `at` has looked
+        x0, y0, x1, y1 = scene.area
+        _, pitch, roll = (self.mount @ Pose(orientation=OPTICAL_ORIENTATION).inverse()).angles()
+        height = self.mount.position[2] * random.uniform(*self.heights)
+        pitch, roll = pitch + random.normal(0, self.tilt[0]), roll + random.normal(0, self.tilt[1])
+        x, y, yaw = random.uniform(x0, x1), random.uniform(y0, y1), random.uniform(-math.pi, math.pi)
+        targets = scene.labelled()
+        if targets and random.random() < self.aimed:
+            kind = random.choice(sorted({thing.class_id for thing in targets}))
+            places = {t.instance: scripted.get(t.name, t.pose).position for t in targets if t.class_id == kind}
+            target = list(places.values())[random.integers(len(places))]
+            distance = math.exp(random.uniform(*np.log(self.distances)))
+            x, y = target[0] - distance * math.cos(yaw), target[1] - distance * math.sin(yaw)
+            yaw += math.radians(self.field) * random.uniform(-_AIM_SPREAD, _AIM_SPREAD)
+        inside = x0 <= x <= x1 and y0 <= y <= y1
+        height += Ground.of(scene.things).height(x, y)
+        return Pose.from_euler(x, y, height, yaw=yaw, pitch=pitch, roll=roll) if inside else None
+
+
+@dataclass(frozen=True)
+class CoursePoses:
+    """A camera on a car that drives along a scene's course, from its first point to its last, on the line.
+
+    The car drives at `speed`, and slower where the course would otherwise be too short for `count` frames. Frames are
+    due at the camera's rate; where there are more than `count`, they are thinned evenly.
+
+    Attributes:
+        course: course of the scene.
+        mount: the optical frame in base_link.
+        rate: frames a second.
+        count: number of frames; None for all that are due.
+        speed: highest speed, m/s.
+        ground: what is uneven of the scene's ground.
+    """
+
+    course: Course
+    mount: Pose
+    rate: float
+    count: int | None = None
+    speed: float = 1.0
+    ground: Ground = field(default_factory=Ground)
+
+    def __post_init__(self) -> None:
+        """Check that there are frames."""
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"{self.count} frames: at least one is needed")
+
+    @property
+    def actual_speed(self) -> float:
+        """Speed that the car really drives, m/s."""
+        needed = max((self.count or 1) - 1, 1) / self.rate
+        return min(self.speed, self.length / needed)
+
+    @property
+    def length(self) -> float:
+        """Length of the whole course, metres."""
+        return float(self._distances()[-1])
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """Stamps on the drive's clock, from 1 s on."""
+        most = int(self.length / self.actual_speed * self.rate + 1e-9) + 1
+        count = most if self.count is None else min(self.count, most)
+        numbers = np.rint(np.linspace(0, most - 1, count)).astype(int).tolist()
+        return [SECOND + frame_stamp_offset(self.rate, number) for number in numbers]
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """The stamps as text."""
+        return [stamp_to_name(stamp) for stamp in self.stamp]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame at the car's position by then.
+
+        Args:
+            stamps: times from the frame's stamp on, nanoseconds.
+        """
+        del index, engine
+        return [self._base((stamp - SECOND) / SECOND * self.actual_speed) @ self.mount for stamp in stamps]
+
+    def path(self) -> Trajectory:
+        """base_link from the first frame's stamp to the last one's, 50 times a second."""
+        stamps = np.unique([*range(SECOND, self.stamp[-1], _PATH_STEP), self.stamp[-1]])
+        poses = [self._base((stamp - SECOND) / SECOND * self.actual_speed) for stamp in stamps.tolist()]
+        position, orientation = (np.array([getattr(each, name) for each in poses]) for name in _PARTS)
+        return Trajectory("the course", "map", "base_link", stamps, position, orientation)
+
+    def _base(self, metres: float) -> Pose:
+        """base_link at a distance along the line; its yaw goes smoothly from piece to piece of the line."""
+        line, distances = self.course.centre_line, self._distances()
+        headings = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
+        yaw = float(np.interp(metres, (distances[:-1] + distances[1:]) / 2, headings))
+        x, y = (float(np.interp(metres, distances, line[:, axis])) for axis in (0, 1))
+        return self.ground.stand(Pose.from_euler(x, y, yaw=yaw))
+
+    def _distances(self) -> FloatArray:
+        """Metres from the start to each point of the line."""
+        steps = np.linalg.norm(np.diff(self.course.centre_line, axis=0), axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+@dataclass(frozen=True)
+class FilePoses:
+    """A camera on a body whose poses are given, one for each frame.
+
+    During an exposure the body goes on towards its next pose, unless that pose is too far away in time or a jump.
+    Where the file says which placement of the scene each pose sees, or has no times, the camera stands still for each
+    frame.
+
+    Attributes:
+        body: poses of the body in the world.
+        mount: the optical frame in the body.
+        rows: rows of the poses, one for each frame.
+        scene_seeds: the scene's seed of each frame; empty where the file gives none.
+    """
+
+    body: Trajectory
+    mount: Pose
+    rows: Sequence[int]
+    scene_seeds: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls, body: Trajectory, mount: Pose, count: int | None = None, seeds: Mapping[int, int] | None = None
+    ) -> FilePoses:
+        """Frames at all poses, or at some of them, evenly chosen.
+
+        Args:
+            count: number of frames; None for one at each pose.
+            seeds: the scene's seed of each pose by its stamp, nanoseconds; None or empty where a file gives none.
+
+        Raises:
+            UsageError: there are fewer poses than frames.
+        """
+        poses = len(body)
+        if count is not None and not 1 <= count <= poses:
+            raise UsageError(f"{body.name}: {count} frames of {poses} poses; 1 to {poses} can be had")
+        rows = np.rint(np.linspace(0, poses - 1, poses if count is None else count)).astype(int).tolist()
+        return cls(body, mount, rows, tuple(seeds[int(body.stamp[row])] for row in rows) if seeds else ())
+
+    @cached_property
+    def stamp(self) -> Sequence[int]:
+        """Stamps of the poses, nanoseconds."""
+        return [int(self.body.stamp[row]) for row in self.rows]
+
+    @cached_property
+    def frame_name(self) -> Sequence[str]:
+        """The stamps as text."""
+        return [stamp_to_name(stamp) for stamp in self.stamp]
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame at the body's pose by then.
+
+        Args:
+            stamps: times from the frame's stamp on, nanoseconds.
+        """
+        del engine
+        row = self.rows[index]
+        if not self._moves_on(int(self.body.stamp[row]), max(stamps)):
+            return [self.body.pose(row) @ self.mount] * len(stamps)
+        return [pose @ self.mount for pose in TrajectoryInterpolator(self.body).poses(stamps)]
+
+    def path(self) -> Trajectory | None:
+        """The poses that were given; None where each sees a placement of its own, or nobody knows their times."""
+        return None if self.scene_seeds or not self.body.is_timed else self.body
+
+    def _moves_on(self, first: int, last: int) -> bool:
+        if first == last or len(self.body) < 2 or self.path() is None:
+            return False
+        path = TrajectoryInterpolator(self.body)
+        return bool(path.covers([last])[0] and not path.in_gap([last])[0] and not len(path.jumps(first, last)))
+
+
+@dataclass(frozen=True)
+class CarriedPoses:
+    """A camera on the body that carries another camera, at the same times.
+
+    Attributes:
+        first: poses of the other camera.
+        mount: the optical frame in the body.
+    """
+
+    first: CameraPoses
+    mount: Pose
+
+    @property
+    def stamp(self) -> Sequence[int]:
+        """Those of the other camera, nanoseconds."""
+        return self.first.stamp
+
+    @property
+    def frame_name(self) -> Sequence[str]:
+        """Those of the other camera."""
+        return self.first.frame_name
+
+    def at(self, index: int, stamps: Sequence[int], engine: Engine) -> list[Pose]:
+        """The optical frame where the body is by then.
+
+        Args:
+            stamps: times from the frame's stamp on, nanoseconds.
+        """
+        other = self.first.mount.inverse() @ self.mount
+        return [pose @ other for pose in self.first.at(index, stamps, engine)]
+
+    def path(self) -> Trajectory | None:
+        """Poses of the body."""
+        return self.first.path()
+
+
+def is_free_position(
+    position: tuple[float, float, float], engine: Engine, bodies: Poses, clearance: float = CLEARANCE
+) -> bool:
+    """Tell whether a camera may stand somewhere: nothing is too near, and it is within no thing.
+
+    Args:
+        position: x, y, z in the world, metres.
+        clearance: least distance to any thing, metres; the floor may be nearer.
+    """
+    hits = engine.cast_rays(np.tile(position, (_DIRECTIONS, 1)), _BALL, bodies)
+    hit = hits.thing >= 0
+    # Faces are seen from outside: from within a thing all look away.
+    behind = np.einsum("ij,ij->i", hits.normal[hit], _BALL[hit]) > 0
+    near = min(clearance, _HEIGHT_CLEARANCE * position[2])
+    return bool(hits.distance.min() >= near and np.count_nonzero(behind) <= np.count_nonzero(hit) / 2)
+
+
+def _ball(count: int) -> FloatArray:
+    """Unit vectors spread evenly in all directions (Fibonacci's lattice), (N, 3)."""
+    number = np.arange(count) + 0.5
+    z, azimuth = 1 - 2 * number / count, math.pi * (1 + math.sqrt(5)) * number
+    across = np.sqrt(1 - z * z)
+    return np.stack([across * np.cos(azimuth), across * np.sin(azimuth), z], 1)
+
+
+_BALL = _ball(_DIRECTIONS)

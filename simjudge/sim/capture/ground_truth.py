@@ -1,0 +1,126 @@
+"""Labels of a simulated image: what is in it, where, and how much of it can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simjudge.core.arrays import IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.object_tables import Objects
+from simjudge.geometry.poses import Pose
+from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
+from simjudge.sim.capture.label_rules import (
+    Labelling,
+    instance_extents,
+    instance_masks,
+    visible_shares,
+)
+from simjudge.sim.capture.seam import without_smaller_parts
+from simjudge.sim.capture.silhouette import pixels_alone, sees_beyond
+from simjudge.sim.engines.contract import Labels, SceneState
+from simjudge.sim.engines.ray_times import TimedExposure
+from simjudge.sim.scene.model import Mesh, Scene, Thing
+from simjudge.sim.sensors.camera.lens import Lens
+
+
+@dataclass(frozen=True, repr=False)
+class GroundTruth(ShortRepr):
+    """The labelled objects in one image, by instance.
+
+    Attributes:
+        objects: N rows, all of frame 0: class, instance, the box tight around the visible pixels (edges whole), the
+            distance, and the visible share in (0, 1]: visible pixels over the pixels that the object would cover
+            alone, unhidden and on an image without edges (`silhouette.pixels_alone`).
+        pixels: int64 (N,), visible pixels.
+    """
+
+    objects: Objects
+    pixels: IntArray
+
+    def __len__(self) -> int:
+        """The number of objects."""
+        return len(self.pixels)
+
+
+def ground_truth(
+    scene: Scene,
+    lens: Lens,
+    scene_state: SceneState,
+    labels: Labels,
+    labelling: Labelling | None = None,
+    *,
+    timed: TimedExposure | None = None,
+    masks: bool = False,
+) -> GroundTruth:
+    """The labelled objects in an image.
+
+    Of a thing across the seam of an image that sees all around, the larger part is labelled (`capture.seam`).
+
+    Args:
+        labels: class, instance and depth (H, W) through the pixels' centres, as the engine gave them.
+        labelling: which objects are labelled; None for the defaults.
+        timed: when each row was exposed; None: all in `scene_state`.
+        masks: whether the objects get pixel masks too.
+    """
+    limits = labelling or Labelling()
+    instances = without_smaller_parts(labels.instance) if lens.wraps else labels.instance
+    extents = instance_extents(instances)
+    parts: dict[int, list[Thing]] = {}
+    for thing in scene.labelled():
+        parts.setdefault(thing.instance, []).append(thing)
+    numbers = np.flatnonzero((extents.pixels > 0) & limits.large_enough(extents.box))
+    seen = [
+        _Seen(instance, parts[instance], extents.box[instance], int(extents.pixels[instance]))
+        for instance in numbers.tolist()
+        if instance
+    ]
+    meshes = [[(thing.mesh, scene_state.bodies.get(thing.name, thing.pose)) for thing in each.things] for each in seen]
+    if timed is None and not sees_beyond(lens):
+        alone = pixels_alone(meshes, scene_state.camera, lens)
+    else:
+        states = RowStates(lens.size[1], scene_state, timed)
+        alone = [pixels_alone_by_rays(each.things, states, lens) for each in seen]
+    visible = visible_shares([each.pixels for each in seen], alone)
+    rows = np.flatnonzero(limits.visible_enough(visible)).tolist()
+    kept = [seen[row] for row in rows]
+    boxes = np.array([each.box for each in kept], np.int64).reshape(-1, 4)
+    numbers_kept = [each.instance for each in kept]
+    objects = Objects.build(
+        np.zeros(len(kept)),
+        [each.things[0].class_id for each in kept],
+        boxes,
+        numbers_kept,
+        instance_masks(instances, numbers_kept, boxes) if masks else None,
+        distance=[distance_to(meshes[row], scene_state.camera) for row in rows],
+        visible=visible[rows],
+    )
+    return GroundTruth(objects, np.array([each.pixels for each in kept], np.int64))
+
+
+def distance_to(parts: Sequence[tuple[Mesh, Pose]], camera: Pose) -> float:
+    """The distance from a camera straight to the centre of a thing's bounding box.
+
+    The box is that of the thing's own frame, so that turning the thing about its centre changes nothing. The frame of
+    several parts is that of the first.
+
+    Returns:
+        Metres from the optical centre, along the ray: not the depth along the optical axis.
+    """
+    own = parts[0][1]
+    vertices = [parts[0][0].vertices, *(own.to_body(pose.to_world(mesh.vertices)) for mesh, pose in parts[1:])]
+    low, high = np.min([each.min(0) for each in vertices], 0), np.max([each.max(0) for each in vertices], 0)
+    centre = own.to_world((low + high) / 2)
+    return float(np.linalg.norm(centre - camera.position))
+
+
+class _Seen(NamedTuple):
+    """An object of which something is seen: `pixels` of it, within `box`, whole pixels."""
+
+    instance: int
+    things: list[Thing]
+    box: IntArray
+    pixels: int

@@ -1,0 +1,246 @@
+"""Labelled frames of a scene, by the thousand: finished frames are kept, and a stopped run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.files import check_output, output_path
+from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.data.pose_text import SCENE_SEED
+from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
+from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
+from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses
+from simjudge.sim.capture.frame_store import FrameStore
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.pose_choice import choose_camera_poses
+from simjudge.sim.capture.render_frames import render_missing
+from simjudge.sim.capture.render_output import render_record_path, write_rendering
+from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
+from simjudge.sim.capture.render_sensors import check_rendered_sensors
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.camera.rig_file import read_rig, rig_path
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+
+_FRAMES_PER_PLACEMENT = 10
+"""Frames that see one placement of a scene's random things, where poses are random and `scenes` is not given."""
+
+
+@dataclass(frozen=True)
+class RenderResult:
+    """What `render` wrote.
+
+    Attributes:
+        path: the recording, or the folder of the data set.
+        record_path: the JSON file that says what was done.
+        frames: number of frames, of all cameras.
+        objects: number of labelled objects in all frames.
+        losses: rows of a pose file that could not be used, and what the format could not hold.
+    """
+
+    path: Path
+    record_path: Path
+    frames: int
+    objects: int
+    losses: Losses = field(default_factory=Losses, repr=False)
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.path}: {self.frames} frames, {self.objects} objects"
+
+
+def render(  # noqa: PLR0913 - the options of the command
+    scene: str | Path,
+    out: str | Path,
+    *,
+    camera: str | Path | Camera = DEFAULT_CAMERA,
+    poses: str | Path | None = None,
+    n: int | None = None,
+    seed: int = 0,
+    scenes: int | None = None,
+    valid: float = 0.0,
+    test: float = 0.0,
+    vehicle: str | Path | None = None,
+    mount: str | None = None,
+    sensors: str | Path | None = None,
+    min_size: float = 5.0,
+    min_visible: float = 0.25,
+    label_images: bool = False,
+    engine: str = "default",
+    jobs: int = 1,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> RenderResult:
+    """Render labelled images of a scene through a camera.
+
+    A stopped run keeps its finished frames; the same call then goes on, and its result is the same to the byte.
+
+    Args:
+        scene: a scene's file, or the name of one that comes with simjudge.
+        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
+        camera: a camera's file, or a rig's for a recording; the name of one that comes with simjudge; or a camera.
+        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
+            random ones, and for the course of a scene that has no area for random cameras.
+        n: number of frames; None for all of a course or a file, and for 10 random ones.
+        seed: seed of placements, poses and noise.
+        scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
+        valid: share of a data set for validation, 0 to 0.9.
+        test: share of a data set that training never sees, 0 to 0.9.
+        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
+        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
+            "optical".
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
+            a scan for each frame, at its stamp; other sensors read along a path with times. For a recording only.
+        min_size: smaller objects are not labelled, pixels.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        label_images: whether the class and the instance of each pixel are written too.
+        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        jobs: processes that render side by side; the result is the same to the byte.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, or `out` exists.
+    """
+    target = output_path(Path(out))
+    if target.suffix and target.suffix not in STORAGE_SUFFIXES:
+        raise UsageError(
+            f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
+        )
+    if (valid or test) and target.suffix:
+        raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
+    check_output(target)
+    described = read_scene(scene, seed)
+    vehicle = vehicle or (described.vehicle if mount is None else None)
+    cameras = _rig_cameras(camera, vehicle, mount, target)
+    seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)
+    mounted = cameras[0].mount.optical_frame() if cameras else camera_mount(vehicle, mount)[0]
+    if poses is None:
+        poses = "path" if described.area is None and described.course is not None else "random"
+    camera_poses, losses = choose_camera_poses(poses, scene, seen_by, n, seed, mounted)
+    if scenes is not None and not 1 <= scenes <= MOST_FRAMES:
+        raise UsageError(f"--scenes {scenes}: must be 1 to {MOST_FRAMES}")
+    seeds = camera_poses.scene_seeds if isinstance(camera_poses, FilePoses) else ()
+    if seeds and scenes is not None:
+        raise UsageError(f"--scenes {scenes}: {poses} says the placement of each pose itself (column {SCENE_SEED})")
+    if scenes is None:
+        by_chance = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
+        scenes = len(set(seeds)) or by_chance
+    specs = () if sensors is None else read_sensors(sensors)
+    if specs and not target.suffix:
+        raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
+    car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
+    check_rendered_sensors(specs, camera_poses, car)
+    labelling = Labelling(min_size, min_visible)
+    plan = RenderPlan(
+        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images,
+        scene_seeds=seeds,
+    )  # fmt: skip
+    return render_plans(
+        _plans(plan, cameras),
+        target,
+        rig=bool(cameras),
+        valid=valid,
+        test=test,
+        jobs=jobs,
+        losses=losses,
+        log=log,
+        progress=progress,
+    )
+
+
+def render_plans(  # noqa: PLR0913 - the options of the command
+    plans: Sequence[RenderPlan],
+    out: str | Path,
+    *,
+    rig: bool = False,
+    valid: float = 0.0,
+    test: float = 0.0,
+    jobs: int = 1,
+    losses: Losses | None = None,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> RenderResult:
+    """Render what is planned: see `render`.
+
+    Args:
+        plans: one; for a rig, one for each of its cameras, with the same poses and placements.
+        out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
+        rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
+        test: share of a data set that training never sees, 0 to 0.9.
+
+    Raises:
+        UsageError: the shares leave nothing to train on.
+        SimjudgeError: something cannot be read or written, or `out` exists.
+    """
+    target, losses = output_path(Path(out)), Losses() if losses is None else losses
+    check_output(target)
+    plan = plans[0]
+    jobs = _possible_jobs(jobs, plans, log)
+    sides = assign_sides(plan, valid, test)
+    objects, stores = 0, []
+    with closing(PlacedScene(plan)) as placed, ExitStack() as stack:
+        about = describe_rendering(plan, placed.engine)
+        if rig:
+            about["cameras"] = {each.name: describe_rendering(each, placed.engine)["camera"] for each in plans}
+        for each in plans:
+            kept = target if not rig else target.with_name(f"{each.name.replace('/', '_')}.{target.name}")
+            store = FrameStore.beside(kept, describe_rendering(each, placed.engine))
+            stack.enter_context(store.kept_if_stopped(len(each), log))
+            with progress(f"rendering {each.name}" if rig else "rendering") as advance:
+                render_missing(each, placed, store, jobs, advance)
+            objects += sum(len(store.about(index)["visible"]) for index in range(len(each)))
+            stores.append(store)
+        others = list(zip(plans, stores, strict=True))[1:]
+        losses.extend(write_rendering(plan, placed, stores[0], target, about, sides, others))
+    for store in stores:
+        store.remove()
+    return RenderResult(target, render_record_path(target), len(plan) * len(plans), objects, losses)
+
+
+def _possible_jobs(jobs: int, plans: Sequence[RenderPlan], log: Log) -> int:
+    """The number of jobs, where a camera whose images follow from one another does not make it one."""
+    if jobs < 1:
+        raise UsageError(f"--jobs {jobs}: must be 1 or more")
+    if jobs > 1 and any(plan.exposed_in_turn for plan in plans):
+        log("note: one job, for automatic exposure takes each image's from the images before it")
+        return 1
+    return jobs
+
+
+def _rig_cameras(
+    camera: str | Path | Camera, vehicle: str | Path | None, mount: str | None, out: Path
+) -> tuple[MountedCamera, ...]:
+    """The cameras of a rig where they sit on the car; nothing where one camera is given."""
+    if isinstance(camera, Camera) or rig_path(camera) is None:
+        return ()
+    if mount is not None:
+        raise UsageError(f"--mount: the cameras of {camera} have mounts of their own; leave it out")
+    if not out.suffix:
+        raise UsageError(f"--camera {camera}: a data set has the images of one camera; give --out {out}.mcap")
+    cameras = read_rig(camera).mounted(read_vehicle(vehicle or DEFAULT_CAR).mounts)
+    for each in cameras:
+        if each.follow is not None:
+            raise UsageError(f"--camera {camera}: camera {each.name} follows a car that drives; render has none")
+    return cameras
+
+
+def _plans(plan: RenderPlan, cameras: Sequence[MountedCamera]) -> list[RenderPlan]:
+    """A plan for each camera of a rig; they see the same placements at the same times."""
+    if not cameras:
+        return [plan]
+    first, *others = cameras
+    made = [replace(plan, name=first.name, baseline=first.baseline)]
+    for each in others:
+        poses = CarriedPoses(plan.poses, each.mount.optical_frame())
+        made.append(replace(plan, camera=each.camera, poses=poses, sensors=(), name=each.name, baseline=each.baseline))
+    return made

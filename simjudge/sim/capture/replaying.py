@@ -1,0 +1,256 @@
+"""Replay: one synthetic frame for each real one, seen from where the real camera was at that time.
+
+The camera moves along the recorded poses while it is exposed. The scene starts with the first frame: what follows a
+path moves from then on, everything else stands where the scene has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simjudge.core.digest import hash_value
+from simjudge.core.errors import Losses, UsageError
+from simjudge.core.files import check_output, output_path
+from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.geometry.poses import Pose
+from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.capture.capture import Capture
+from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
+from simjudge.sim.capture.frame_store import FrameStore
+from simjudge.sim.capture.kept_metering import describe_metering, metered_before
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.recorded_camera_path import CameraPathOptions, read_camera_path
+from simjudge.sim.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
+from simjudge.sim.capture.replay_plan import ReplayPlan, describe_replay, frames_without_floor
+from simjudge.sim.capture.replay_sensors import (
+    MessagesByFrame,
+    SensorReplay,
+    SensorTransforms,
+    body_in_scene,
+    recorded_cloud_stamps,
+)
+from simjudge.sim.capture.replay_source import ReplaySource
+from simjudge.sim.capture.sensor_replaying import SensorReplayOptions, replay_sensors
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """What `replay` wrote.
+
+    Attributes:
+        path: the recording.
+        record_path: the JSON file that says what was done.
+        frames: number of frames; without a camera of the sensors' readings.
+        losses: frames and poses of the source that could not be used, and what the recording could not hold.
+        unit: what `frames` counts.
+    """
+
+    path: Path
+    record_path: Path
+    frames: int
+    losses: Losses = field(default_factory=Losses, repr=False)
+    unit: str = "frames"
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.path}: {self.frames} {self.unit}"
+
+
+def replay(  # noqa: PLR0913 - the options of the command
+    recording: str | Path,
+    out: str | Path,
+    *,
+    scene: str | Path,
+    camera: str | Path | Camera | None = None,
+    poses: str | Path | None = None,
+    parent: str | None = None,
+    child: str | None = None,
+    image_topic: str | None = None,
+    vehicle: str | Path | None = None,
+    mount: str | None = None,
+    align: str = "0,0,0",
+    cones: str | Path | None = None,
+    cone_kinds: str | None = None,
+    sensors: str | Path | None = None,
+    cloud_topic: str | None = None,
+    smoothing: float = 0.0,
+    time_offset: float = 0.0,
+    start: float = 0.0,
+    duration: float | None = None,
+    rate: float | None = None,
+    max_gap: float = 0.5,
+    max_speed: float = 20.0,
+    max_turn: float = 720.0,
+    skip_gaps: bool = False,
+    noise: bool = False,
+    noise_angle: float = 1.0,
+    noise_position: float = 0.01,
+    min_size: float = 5.0,
+    min_visible: float = 0.25,
+    seed: int = 0,
+    engine: str = "default",
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> ReplayResult:
+    """Render a synthetic frame for each real one of a recording, with its stamp and name.
+
+    Without images in the recording, frames are made at the camera's rate. A stopped run keeps its finished frames; the
+    same call then goes on.
+
+    Args:
+        recording: a recording with poses, or a text file of poses.
+        out: the recording to write: x.mcap, x.db3, or a folder.
+        scene: a scene's file, or the name of one that comes with simjudge.
+        camera: a camera's file, the name of one that comes with simjudge, or a camera. None: `sensors` alone are
+            replayed, without frames.
+        poses: topic of the poses, where the recording has several, or a text file of poses.
+        parent: fixed frame, for poses from tf; None for the root.
+        child: the body's frame, for poses from tf; None for base_link.
+        image_topic: the real camera, where the recording has several.
+        vehicle: file or name of the car whose base_link the poses are of; None for art1.
+        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
+            "optical".
+        align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
+        cones: table of measured cones (id colour x y) in place of the scene's own.
+        cone_kinds: kinds of the scene for the table's colours; None for "0=red_cone,1=green_cone".
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
+            a scan for each cloud of the recording, at its stamp.
+        cloud_topic: of the recording's clouds, where it has several.
+        smoothing: seconds over which poses are averaged for inertial sensors: noise of poses is large in accelerations.
+        time_offset: seconds that are added to an image's stamp to find its pose.
+        start: seconds after the first frame at which the replay begins.
+        duration: seconds that are replayed; None for all.
+        rate: frames a second, at most; None for all.
+        max_gap: poses further apart than this are not interpolated, seconds.
+        max_speed: poses that imply more are a jump, m/s.
+        max_turn: poses that imply more are a jump, degrees a second.
+        skip_gaps: whether frames in gaps are left out; else they are an error.
+        noise: whether each frame's pose gets an error, for the pointwise study.
+        noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
+        noise_position: standard deviation of the error of x, y and z, metres.
+        min_size: smaller objects are not labelled, pixels.
+        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
+        seed: seed of the scene, of the camera's noise and of the poses' noise.
+        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, poses do not suit the frames, or `out` exists.
+    """
+    target = output_path(Path(out))
+    check_output(target)
+    options = CameraPathOptions(
+        poses=poses, parent=parent, child=child, image_topic=image_topic, vehicle=vehicle, mount=mount, align=align,
+        time_offset=time_offset, start=start, duration=duration, rate=rate, max_gap=max_gap, max_speed=max_speed,
+        max_turn=max_turn, skip_gaps=skip_gaps, noise=noise, noise_angle=noise_angle, noise_position=noise_position,
+        seed=seed,
+    )  # fmt: skip
+    limits, alignment, offset = options.limits, options.alignment, options.offset
+    world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    if camera is None:
+        if sensors is None:
+            raise UsageError("--camera: say what sees the scene, or --sensors what else is replayed")
+        alone = SensorReplayOptions(sensors, cloud_topic, smoothing, options, engine)
+        count, losses = replay_sensors(Path(recording), target, world, alone, log, progress)
+        return ReplayResult(target, replay_record_path(target), count, losses, "readings")
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    found = read_camera_path(recording, options, seen_by)
+    source, path, where = found.source, found.path, found.mounted
+    plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)
+    log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
+    _log_other_sizes(source, seen_by, log)
+    given = {"bag": str(recording), "cones": None if cones is None else str(cones), "align": align, "mount": where}
+    carried = None
+    if sensors is not None:
+        carried = SensorReplay(
+            read_sensors(sensors),
+            body_in_scene(source.trajectory, alignment, offset),
+            limits,
+            None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR),
+            seed,
+            smoothing,
+            recorded_cloud_stamps(Path(recording), cloud_topic, source.losses),
+            int(source.stamp[0]),
+        )
+        given |= {"sensors": str(sensors), "sensors_sha256": hash_value([carried.specs, smoothing])}
+    renderer = make_engine(engine, world)
+    try:
+        about = describe_replay(plan, renderer, given)
+        _log_missing_floor(plan, frames_without_floor(renderer, plan), log)
+        store = FrameStore.beside(target, about)
+        with store.kept_if_stopped(len(plan), log), progress("replaying") as advance:
+            render_missing(renderer, plan, store, advance)
+            lost = Losses()
+            read = None
+            if carried is not None:
+                events = list(carried.events(renderer, lost))
+                recorded = body_in_scene(source.trajectory, Pose(), offset)
+                placed = SensorTransforms(carried.specs, recorded, recorded.frame_id or FIXED_FRAME)
+                read = MessagesByFrame(events, carried.specs, source.stamp, world.class_names, placed)
+            lost.extend(write_replay(plan, store, world.class_names, target, about, read))
+    finally:
+        renderer.close()
+    store.remove()
+    losses = Losses()
+    losses.extend(source.losses)
+    losses.extend(lost)
+    return ReplayResult(target, replay_record_path(target), len(plan), losses)
+
+
+def render_missing(engine: Engine, plan: ReplayPlan, store: FrameStore, advance: Advance) -> None:
+    """Render the frames that the store does not have yet; finished frames stay in it, whatever happens.
+
+    A frame is developed and written while the next one is rendered.
+
+    Args:
+        advance: receives how many frames are done, and how many there are.
+    """
+    capture = Capture(engine, plan.camera, plan.labelling, plan.seed)
+    bodies_at = scripted_bodies(engine.scene, int(plan.source.stamp[0]))
+
+    def observe(index: int) -> Callable[[], None]:
+        name, stamp = plan.source.frame_name[index], int(plan.source.stamp[index])
+        raw = capture.observe(
+            exposure_at(plan.camera, stamp, name, lambda stamps: plan.path.in_scene(stamps, name), bodies_at)
+        )
+
+        def finish() -> None:
+            if plan.camera.auto_exposure is not None:
+                capture.metered = metered_before(store, index)
+            frame = capture.finish(raw)
+            store.add(index, frame.stored_image(), frame.truth.objects, describe_metering(frame), frame.depth)
+
+        return finish
+
+    store.fill(range(len(plan)), observe, advance)
+
+
+def _log_other_sizes(source: ReplaySource, camera: Camera, log: Log) -> None:
+    """Contexts are patches of pixels: boxes in images of another size do not compare."""
+    if source.sizes is not None and source.sizes != {camera.lens.size}:
+        real = ", ".join(f"{width}x{height}" for width, height in sorted(source.sizes))
+        width, height = camera.lens.size
+        log(f"the real pictures are {real}, those of camera {camera.name} {width}x{height}: their boxes do not compare")
+
+
+def _log_missing_floor(plan: ReplayPlan, frames: list[int], log: Log) -> None:
+    """Cameras at poses that were not brought into the scene see walls from behind, or nothing."""
+    if not frames:
+        return
+    name, stamp = plan.source.frame_name[frames[0]], int(plan.source.stamp[frames[0]])
+    x, y, z = plan.path.in_scene([stamp], name)[0].position
+    log(
+        f"no floor is below the camera in {len(frames)} of {len(plan)} frames, the first: {name}, at"
+        f" x {x:.2f}, y {y:.2f}, z {z:.2f}: bring the poses into the scene with --align"
+    )

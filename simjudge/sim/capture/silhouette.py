@@ -1,0 +1,319 @@
+"""The number of pixels that a thing would cover if nothing stood before it and the image had no edges.
+
+The pixels of an image go on beyond its edges, with rays through the same lens, as far as the lens takes rays in and the
+view does not exceed 80 degrees to either side, up or down. Parts behind the camera's plane cover nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.geometry.poses import Pose
+from simjudge.sim.capture.triangle_rays import meeting_point, triangle_terms
+from simjudge.sim.scene.model import Mesh
+from simjudge.sim.sensors.camera.lens import Lens
+from simjudge.sim.sensors.camera.opencv_distortion import slope_end, whole
+
+WIDEST = math.tan(math.radians(80))
+"""Slope of the rays at which an unlimited image ends."""
+_MOST = 1_000_000
+"""Pixels that are tested, about; of larger things every other pixel, or every third, ... of every such row."""
+_MARGIN = 1.0
+"""Pixels around a triangle's box, for rounding."""
+_SLOPES = 4001
+"""Slopes at which a lens's map is sampled for its bend."""
+_DIRECTIONS = 90
+"""Directions around the axis in which the map of a lens that is not round is sampled for its bend."""
+_LENSES = 2
+"""Lenses whose rays are kept: the one in use, and one beside it."""
+_kept: OrderedDict[Lens, FloatArray] = OrderedDict()
+
+
+Parts: TypeAlias = Sequence[tuple[Mesh, Pose]]
+"""A thing's meshes with their poses in the world."""
+
+
+def pixels_alone(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[int]:
+    """Pixels whose centre's ray hits a thing that is alone in the world, on an image without edges.
+
+    Exact up to about a million pixels around the thing; of larger things every n-th pixel of every n-th row is tested.
+    """
+    return [_pixels(corners, box, lens) for corners, box in triangle_boxes(things, camera, lens)]
+
+
+def _pixels(corners: FloatArray, box: IntArray, lens: Lens) -> int:
+    """Pixels that triangles (F, 3, 3) in the optical frame cover, each within its box."""
+    if not len(box):
+        return 0
+    low, high = box[:, :2].min(0), box[:, 2:].max(0)
+    every = pixel_stride(low, high)
+    box = np.concatenate([-((low - box[:, :2]) // every), (box[:, 2:] - low) // every], 1)
+    return every**2 * int(_covered(unlimited_rays(lens, low, high, every), corners, box))
+
+
+def triangle_boxes(things: Sequence[Parts], camera: Pose, lens: Lens) -> list[tuple[FloatArray, IntArray]]:
+    """The triangles of things that may be seen on an image without edges, and where.
+
+    Returns:
+        For each thing: corners (F, 3, 3) in the optical frame, metres; first column and row, last column and row, int64
+        (F, 4).
+    """
+    points = [pose.to_world(mesh.vertices) for parts in things for mesh, pose in parts]
+    first = np.cumsum([0, *map(len, points)])
+    of_mesh = iter(range(len(points)))
+    faces = [np.concatenate([mesh.faces + first[next(of_mesh)] for mesh, _ in parts]) for parts in things]
+    vertices = camera.to_body(np.concatenate([np.zeros((0, 3)), *points]))
+    seen = np.all(np.abs(vertices[:, :2]) < WIDEST * vertices[:, 2:], axis=1)
+    within = [bool(seen[each].all()) for each in faces]
+    boxes = iter(_boxes(vertices, [each for each, inside in zip(faces, within, strict=True) if inside], lens))
+    found = []
+    for each, inside in zip(faces, within, strict=True):
+        corners = vertices[each]
+        box = next(boxes) if inside else _boxes_clipped(corners, lens)
+        known = box[:, 0] <= box[:, 2]
+        found.append((corners[known], box[known]))
+    return found
+
+
+@lru_cache(maxsize=8)
+def sees_beyond(lens: Lens) -> bool:
+    """Whether a lens sees all around, or is a fisheye whose corners look farther aside than 80 degrees."""
+    if lens.model != "equidistant":
+        return lens.omnidirectional
+    width, height = lens.size
+    corners = lens.rays_at([[x, y] for x in (-0.5, width - 0.5) for y in (-0.5, height - 0.5)])
+    return bool(np.any(np.abs(corners[:, :2]).max(-1) > WIDEST * corners[:, 2]))
+
+
+def pixel_stride(low: IntArray, high: IntArray) -> int:
+    """n, where every n-th pixel of every n-th row is tested.
+
+    Args:
+        low, high: first and last pixel (x, y) of the area.
+    """
+    return math.ceil(math.sqrt(float(np.prod(high - low + 1)) / _MOST))
+
+
+def _boxes(vertices: FloatArray, faces: Sequence[IntArray], lens: Lens) -> list[IntArray]:
+    """Pixels in which the triangles of things may be seen: first and last column and row, int64 (F, 4) a thing.
+
+    First > last: none. A triangle's edges are straight in slopes (x / z, y / z). A map of slopes to pixels that bends
+    by no more than b leaves the box around the corners' pixels by no more than b L^2 / 6, with L the longest edge: the
+    error of linear interpolation over a triangle within a circle of radius L / sqrt(3).
+    """
+    if not faces:
+        return []
+    # All things at once: a thing has few triangles, and NumPy takes longer to begin than to compute.
+    every = np.concatenate(faces)
+    used = np.zeros(len(vertices), np.bool_)
+    used[every] = True
+    slopes = np.zeros((len(vertices), 2))
+    np.divide(vertices[:, :2], vertices[:, 2:], out=slopes, where=used[:, None])
+    pixels, slope, lens_map = _projected(slopes, lens)
+    low, high, longest = _spans(np.hstack([pixels, slopes]), every)
+    bend = [lens_map.bend_to(float(slope[each].max(initial=0.0))) for each in faces]
+    count = [len(each) for each in faces]
+    margin = _MARGIN + max(lens.focal) * np.repeat(bend, count) * longest**2 / 6
+    return np.split(_whole(low, high, margin, lens_map.reach), np.cumsum(count)[:-1])
+
+
+def _boxes_clipped(corners: FloatArray, lens: Lens) -> IntArray:
+    """The same of triangles (F, 3, 3) that may reach beyond the unlimited image, cut off there."""
+    polygons, count = _clipped(np.ascontiguousarray(corners), WIDEST)
+    seen = np.arange(polygons.shape[1]) < count[:, None]
+    longest = np.hypot(*(_span(polygons[:, :, axis], seen) for axis in (0, 1)))
+    pixels, slope, lens_map = _projected(polygons, lens)
+    bend = lens_map.bend_to(float(slope.max(initial=0.0)))
+    low, high = (end(np.where(seen[..., None], pixels, out), 1) for end, out in ((np.min, np.inf), (np.max, -np.inf)))
+    none = count == 0
+    low[none], high[none] = 0, 0
+    box = _whole(low, high, _MARGIN + max(lens.focal) * bend * longest**2 / 6, lens_map.reach)
+    box[none] = (0, 0, -1, -1)
+    return box
+
+
+def _projected(slopes: FloatArray, lens: Lens) -> tuple[FloatArray, FloatArray, _LensMap]:
+    """Pixels of slopes (..., 2), how steep each is, and what the lens makes of slopes."""
+    lens_map = _map(lens)
+    slope = np.hypot(slopes[..., 0], slopes[..., 1])
+    shrunk = np.minimum(1.0, lens_map.end / np.maximum(slope, 1e-12))[..., None]
+    pixels = lens.project(np.concatenate([slopes * shrunk, np.ones((*slope.shape, 1))], -1))
+    return pixels, slope, lens_map
+
+
+def _whole(low: FloatArray, high: FloatArray, margin: FloatArray, reach: FloatArray) -> IntArray:
+    """Boxes (F, 4) in whole pixels around the least and largest ones (F, 2), within the unlimited image."""
+    low, high = (np.clip(each, reach[:2], reach[2:]) for each in (low - margin[:, None], high + margin[:, None]))
+    return np.concatenate([np.floor(low), np.ceil(high)], 1).astype(np.int64)
+
+
+def _span(values: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
+    """Largest less smallest of the values seen in each row; 0 where there are none."""
+    span = np.where(seen, values, -np.inf).max(1) - np.where(seen, values, np.inf).min(1)
+    return np.asarray(np.maximum(span, 0.0), np.float64)
+
+
+class _LensMap(NamedTuple):
+    """What a lens makes of slopes.
+
+    Attributes:
+        end: the largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
+        slope: slopes, rising.
+        bend: the most by which the map of slopes to radii bends up to each of them: its second derivative.
+        beyond: the same for slopes beyond the end.
+        reach: the pixels of an unlimited image: first column and row, last column and row.
+    """
+
+    end: float
+    slope: FloatArray
+    bend: FloatArray
+    beyond: float
+    reach: FloatArray
+
+    def bend_to(self, slope: float) -> float:
+        """The most by which the map bends up to a slope."""
+        if slope > self.end:
+            return max(float(self.bend[-1]), self.beyond)
+        return float(self.bend[min(int(np.searchsorted(self.slope, slope)) + 1, len(self.bend) - 1)])
+
+
+@lru_cache(maxsize=8)
+def _map(lens: Lens) -> _LensMap:
+    return _round_map(lens) if lens.is_round else _sampled_map(lens)
+
+
+def _round_map(lens: Lens) -> _LensMap:
+    slope = np.linspace(0, WIDEST * math.sqrt(2), _SLOPES)[1:]
+    radius = lens.radius(slope)
+    known = np.isfinite(radius)
+    slope, radius = slope[known], radius[known]
+    along = np.gradient(np.gradient(radius, slope), slope)
+    across = np.gradient(radius / slope, slope)
+    bend = np.maximum.accumulate(np.abs(along) + 2 * np.abs(across))
+    centre, ends = np.array(lens.centre), radius[-1] * np.array(lens.focal)
+    reach = np.concatenate([np.floor(centre - ends), np.ceil(centre + ends)])
+    return _LensMap(float(slope[-1]), slope, bend, 2 * radius[-1] / slope[-1] ** 2, reach)
+
+
+def _sampled_map(lens: Lens) -> _LensMap:
+    """The same of a lens that is not round, from a grid of slopes in polar coordinates."""
+    end = min(WIDEST * math.sqrt(2), slope_end(whole(lens.coefficients)) * (1 - 1e-9))
+    slope = np.linspace(0, end, _SLOPES)[1:]
+    around = np.linspace(0, 2 * math.pi, _DIRECTIONS, endpoint=False)
+    unit = np.stack([np.cos(around), np.sin(around), np.zeros(_DIRECTIONS)], -1)
+    step = float(slope[1] - slope[0])
+
+    def bent(offset: FloatArray) -> FloatArray:
+        points = slope[:, None, None] * unit + offset
+        points[..., 2] = 1
+        radius = np.hypot(points[..., 0], points[..., 1])
+        points[..., :2] *= np.minimum(1, end / np.maximum(radius, 1e-12))[..., None]
+        found: FloatArray = (lens.project(points) - lens.centre) / lens.focal
+        return found
+
+    here = bent(np.zeros(3))
+    x, y = np.array([step, 0, 0]), np.array([0, step, 0])
+    second = [bent(x) - 2 * here + bent(-x), bent(y) - 2 * here + bent(-y), (bent(x + y) - bent(x) - bent(y) + here)]
+    norm = np.sqrt(sum(factor * np.sum(np.square(each), -1) for factor, each in zip((1, 1, 2), second, strict=True)))
+    bend = np.maximum.accumulate(np.max(norm[:-2], axis=1)) / step**2
+    pixels = here * lens.focal + lens.centre
+    reach = np.concatenate([np.floor(np.min(pixels, axis=(0, 1))), np.ceil(np.max(pixels, axis=(0, 1)))])
+    beyond = 2 * float(np.max(np.hypot(here[-1, :, 0], here[-1, :, 1]))) / end**2
+    return _LensMap(end, slope[:-2], bend, beyond, reach)
+
+
+def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> FloatArray:
+    """Rays through the centres of pixels of an image without edges; NaN beyond 80 degrees to either side, up or down.
+
+    An image that sees beyond has no such end.
+
+    Args:
+        low, high: first and last pixel (x, y), both included.
+        every: n, for every n-th pixel of every n-th row.
+
+    Returns:
+        Float64 (h, w, 3), unit, optical frame.
+    """
+    inside = (low >= 0).all() and (high < lens.size).all()
+    if inside and every == 1:
+        if lens not in _kept:
+            _kept[lens] = lens.rays()
+            while len(_kept) > _LENSES:
+                _kept.popitem(last=False)
+        return np.ascontiguousarray(_kept[lens][low[1] : high[1] + 1, low[0] : high[0] + 1])
+    x, y = np.arange(low[0], high[0] + 1, every), np.arange(low[1], high[1] + 1, every)
+    rays = lens.rays_at(np.stack(np.meshgrid(x, y), -1))
+    if not sees_beyond(lens):
+        rays[np.abs(rays[..., :2]).max(-1) > WIDEST * rays[..., 2]] = np.nan
+    return rays
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of triangles with corners (x, y, slope x, slope y): least and largest x and y (F, 2), longest edge in slopes."""
+    low, high, longest = np.empty((len(faces), 2)), np.empty((len(faces), 2)), np.empty(len(faces))
+    for i in range(len(faces)):
+        a, b, c = points[faces[i, 0]], points[faces[i, 1]], points[faces[i, 2]]
+        for axis in range(2):
+            low[i, axis], high[i, axis] = min(a[axis], b[axis], c[axis]), max(a[axis], b[axis], c[axis])
+        ab, bc, ca = b[2:] - a[2:], c[2:] - b[2:], a[2:] - c[2:]
+        square = max(ab[0] ** 2 + ab[1] ** 2, bc[0] ** 2 + bc[1] ** 2, ca[0] ** 2 + ca[1] ** 2)
+        longest[i] = math.sqrt(square)
+    return low, high, longest
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
+    """Triangles cut to the pyramid |x| <= w z, |y| <= w z (Sutherland and Hodgman, 1974).
+
+    Returns:
+        Slopes (x / z, y / z) of the polygons' corners, (F, 7, 2), and how many there are of each.
+    """
+    slopes = np.zeros((len(corners), 7, 2))
+    count = np.zeros(len(corners), np.int64)
+    now, cut = np.zeros((8, 3)), np.zeros((8, 3))
+    for i in range(len(corners)):
+        n = 3
+        now[:3] = corners[i]
+        for plane in range(4):
+            axis, sign = plane // 2, 1.0 - 2.0 * (plane % 2)
+            m = 0
+            for k in range(n):
+                here, there = now[k], now[(k + 1) % n]
+                a, b = widest * here[2] - sign * here[axis], widest * there[2] - sign * there[axis]
+                if a >= 0:
+                    cut[m] = here
+                    m += 1
+                if (a > 0 and b < 0) or (a < 0 and b > 0):
+                    cut[m] = here + (a / (a - b)) * (there - here)
+                    m += 1
+            now[:m] = cut[:m]
+            n = m
+        for k in range(n):
+            if now[k, 2] > 0:
+                slopes[i, count[i]] = now[k, :2] / now[k, 2]
+                count[i] += 1
+    return slopes, count
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _covered(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
+    """Pixels whose ray hits a triangle, each triangle tried within its box."""
+    hit = np.zeros(rays.shape[:2], np.uint8)
+    for i in range(len(corners)):
+        terms = triangle_terms(corners[i])
+        for y in range(box[i, 1], box[i, 3] + 1):
+            for x in range(box[i, 0], box[i, 2] + 1):
+                if not hit[y, x] and meeting_point(terms, rays[y, x]) > 0:
+                    hit[y, x] = 1
+    covered: int = hit.sum()
+    return covered

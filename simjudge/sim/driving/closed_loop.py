@@ -1,0 +1,346 @@
+"""The closed loop: camera and sensors see, somebody drives by what they see, and so they move.
+
+Simulated time stands still while anybody computes: the same scene, seed and detector give the same drive on any
+machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simjudge.core.errors import UsageError
+from simjudge.detectors.detector import Detections
+from simjudge.sim.capture.capture import Capture, CapturedFrame
+from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
+from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
+from simjudge.sim.driving.clearance import Clearance
+from simjudge.sim.driving.course_progress import CourseProgress
+from simjudge.sim.driving.lane import scene_course
+from simjudge.sim.driving.pilots import Pilot
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.camera.shutter import SECOND
+from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+DEFAULT_LIMIT = 180.0
+"""Simulated seconds that a drive may take, for each lap, unless somebody says otherwise."""
+LONGEST_DRIVE = 86_400.0
+"""Simulated seconds: a day."""
+BY_HAND = "ended by hand"
+"""Why a drive has ended that a person has ended."""
+_STANDING_SPEED = 0.02
+"""A slower car stands, m/s: physics at rest still trembles."""
+
+
+@dataclass(frozen=True)
+class DriveLimits:
+    """When a drive ends.
+
+    Attributes:
+        offset: distance from the course's line that the car may have, metres.
+        standstill: time that the car may stand, simulated seconds.
+        duration: time that the drive may take, simulated seconds; at most `LONGEST_DRIVE`.
+        laps: of a closed course, after which the drive is finished; 1 on an open course. None: the course ends nothing,
+            and the scene needs none.
+    """
+
+    offset: float = 1.2
+    standstill: float = 6.0
+    duration: float = DEFAULT_LIMIT
+    laps: int | None = 1
+
+    def __post_init__(self) -> None:
+        """Check laps and time."""
+        if self.laps is not None and self.laps < 1:
+            raise UsageError(f"--laps {self.laps}: must be 1 or more")
+        if not 0 < self.duration <= LONGEST_DRIVE:
+            raise UsageError(f"--limit {self.duration:g}: must be above 0 s, and at most {LONGEST_DRIVE:g} s (a day)")
+
+
+@dataclass(frozen=True)
+class DrivenFrame:
+    """A frame that was handed over.
+
+    Attributes:
+        event: when the frame was taken and handed over.
+        captured: image, labels and objects.
+        detections: what the detector found, with the scene's class ids; None where nobody looked.
+        state: how the car moved when the frame was handed over.
+    """
+
+    event: FrameEvent
+    captured: CapturedFrame
+    detections: Detections | None
+    state: VehicleState
+
+
+@dataclass(frozen=True)
+class DrivenCommand:
+    """What the driver does from now on.
+
+    Attributes:
+        time: simulated time, nanoseconds.
+        command: the driver's.
+    """
+
+    time: int
+    command: Command
+
+
+@dataclass(frozen=True)
+class RecordedFrame:
+    """A frame of a camera that the car is not driven by.
+
+    Attributes:
+        event: when the frame was taken and handed over, and by which camera.
+        captured: image, labels and objects.
+    """
+
+    event: FrameEvent
+    captured: CapturedFrame
+
+
+@dataclass(frozen=True)
+class DriveOutcome:
+    """How a drive went.
+
+    Attributes:
+        finished: whether the front axle passed the end of the course, or all laps were driven.
+        reason: why the drive ended, in a few words.
+        touched: names of the labelled things (cones, barriers) that the car touched.
+        seconds: simulated time from start to end.
+        distance: distance driven along the course's line, metres.
+        length: length of the course's line, or of all laps, metres; 0 where there is no course.
+        mean_offset: mean distance between base_link and the course's line, metres.
+        max_offset: largest such distance, metres.
+        frames: number of frames that were handed over.
+        timed_out: whether the time limit ended it.
+        lap_times: simulated seconds of each lap of a closed course that was driven.
+        clearance: least distance from the car to a labelled thing that stands fast, metres; None where there is none.
+    """
+
+    finished: bool
+    reason: str
+    touched: tuple[str, ...]
+    seconds: float
+    distance: float
+    length: float
+    mean_offset: float
+    max_offset: float
+    frames: int
+    timed_out: bool = False
+    lap_times: tuple[float, ...] = ()
+    clearance: float | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the car finished without touching anything labelled."""
+        return self.finished and not self.touched
+
+    def as_record(self) -> dict[str, Any]:
+        """The outcome under the names that OUT.drive.json has."""
+        return {
+            "finished": self.finished,
+            "why": self.reason,
+            "touched": self.touched,
+            "seconds": self.seconds,
+            "way": self.distance,
+            "length": self.length,
+            "mean_beside": self.mean_offset,
+            "most_beside": self.max_offset,
+            "frames": self.frames,
+            "lap_seconds": self.lap_times,
+            "clearance": self.clearance,
+        }
+
+
+DriveEvent = MotionSample | SensorBatch | DrivenFrame | RecordedFrame | DrivenCommand
+"""What happens in a drive."""
+
+
+@dataclass
+class ClosedLoop:
+    """A drive along a scene's course.
+
+    Attributes:
+        vehicle: the car.
+        cameras: the car's, the one that it is driven by first.
+        captures: the same cameras before the engine that has the car at the start, by name.
+        pilot: drives.
+        limits: when the drive ends.
+        frames: whether frames of the cameras are made; a pilot may need none.
+        images: whether these have images; the ground truth as a detector needs none.
+        sensors: those of the car beside the camera.
+        feed: reads them; None for none.
+        period: simulated seconds between samples of the car's motion.
+    """
+
+    vehicle: Vehicle
+    cameras: tuple[MountedCamera, ...]
+    captures: Mapping[str, Capture]
+    pilot: Pilot
+    limits: DriveLimits = field(default_factory=DriveLimits)
+    frames: bool = True
+    images: bool = True
+    sensors: tuple[SensorSpec, ...] = ()
+    feed: SensorFeed | None = None
+    period: float = 0.02
+    _referee: Referee | None = field(default=None, init=False)
+
+    @property
+    def capture(self) -> Capture:
+        """The camera that the car is driven by, before the engine."""
+        return self.captures[self.cameras[0].name]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that moves and lights the scene."""
+        return self.capture.engine
+
+    @property
+    def camera(self) -> Camera:
+        """The camera that the car is driven by."""
+        return self.capture.camera
+
+    def run(self) -> Iterator[DriveEvent]:
+        """Drive: what happens, in order of simulated time, until the drive ends."""
+        lock_step = LockStep(self.engine, self.cameras, self.period, self.feed)
+        referee = self._referee = Referee(self.engine, self.vehicle, self.limits)
+        now = self.engine.vehicle_state()
+        for event in lock_step.events():
+            if isinstance(event, MotionSample):
+                now = event.state
+                command = self.pilot.update(now)
+                referee.update(event)
+                yield event
+                if self.pilot.ended:
+                    referee.end_reason = referee.end_reason or BY_HAND
+                if referee.end_reason:
+                    return
+            elif isinstance(event, SensorBatch):
+                command = self.pilot.read(event, now)
+                yield event
+            elif not self.frames:
+                continue
+            elif event.camera != self.cameras[0].name:
+                yield RecordedFrame(event, self.captures[event.camera].capture(event.exposure, image=self.images))
+                continue
+            else:
+                captured = self.capture.capture(event.exposure, image=self.images)
+                detections, command = self.pilot.see(captured, event.stamp, now)
+                referee.frames += 1
+                yield DrivenFrame(event, captured, detections, now)
+            if command is not None:
+                self.engine.drive(command)
+                yield DrivenCommand(event.time, command)
+
+    @property
+    def progress(self) -> tuple[float, float]:
+        """Metres driven along the course, and metres to drive; 0 of 0 before the start."""
+        return (0.0, 0.0) if self._referee is None else (self._referee.distance, self._referee.length)
+
+    def outcome(self) -> DriveOutcome:
+        """How the drive went so far; a drive that was stopped before its end has the reason "stopped"."""
+        referee = self._referee or Referee(self.engine, self.vehicle, self.limits)
+        return referee.outcome()
+
+
+class Referee:
+    """Watches a drive and decides when it ends.
+
+    Attributes:
+        progress: where the car is along the course; None where there is none.
+        end_reason: why the drive has ended; empty while it has not.
+        frames: number of frames that were handed over.
+    """
+
+    def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
+        """Watch from the start.
+
+        Raises:
+            SimjudgeError: the scene has no course, and one is to be driven.
+        """
+        self._engine, self._limits = engine, limits
+        self._start = self._last_motion = self._lap_start = engine.time
+        course = engine.scene.course if limits.laps is None else scene_course(engine.scene)
+        self.progress = None if course is None else CourseProgress(course)
+        self._lap = self._length = self._from = self._driven = 0.0
+        self._last = engine.vehicle_state().pose.position[:2]
+        if course is not None and self.progress is not None:
+            self._length = self.progress.length * (limits.laps or 1)
+            if course.closed:
+                self._lap = self.progress.length
+                self.progress.locate(*self._last)
+                self._from = self.progress.distance
+        # On an open course the front axle passes the end.
+        self._end = np.inf if limits.laps is None else self._length - (0.0 if self._lap else vehicle.wheelbase)
+        self._clearance = Clearance(engine)
+        self._lap_times: list[float] = []
+        self._offsets: list[float] = []
+        self.end_reason, self.frames = "", 0
+        self._timed_out = False
+
+    def update(self, sample: MotionSample) -> None:
+        """Take note of how the car has moved."""
+        time, state, limits = sample.time / SECOND, sample.state, self._limits
+        offset = self._follow(*state.pose.position[:2])
+        self._clearance.update()
+        if self._lap and self.distance >= self._lap * (len(self._lap_times) + 1):
+            self._lap_times.append(time - self._lap_start)
+            self._lap_start = time
+        if np.hypot(*state.velocity[:2]) > _STANDING_SPEED:
+            self._last_motion = time
+        if self.distance >= self._end:
+            self.end_reason = "finished"
+        elif offset > limits.offset:
+            self.end_reason = f"{offset:.1f} m beside the course"
+        elif time - self._last_motion > limits.standstill:
+            self.end_reason = f"stood still for {limits.standstill:g} s"
+        elif time - self._start > limits.duration:
+            self.end_reason, self._timed_out = f"took longer than {limits.duration:g} s", True
+
+    def _follow(self, x: float, y: float) -> float:
+        """Take note of where the car is; metres beside the course."""
+        self._driven += math.dist((x, y), self._last)
+        self._last = (x, y)
+        if self.progress is None:
+            return 0.0
+        self.progress.advance_to(x, y)
+        self._offsets.append(abs(self.progress.offset))
+        return self._offsets[-1]
+
+    @property
+    def distance(self) -> float:
+        """Metres driven along the course since the start; where there is none, metres driven."""
+        return self._driven if self.progress is None else self.progress.distance - self._from
+
+    @property
+    def length(self) -> float:
+        """Metres to drive: the course, or all laps; 0 where there is no course."""
+        return self._length
+
+    def outcome(self) -> DriveOutcome:
+        """How the drive went so far."""
+        least = self._clearance.least
+        offsets = np.array(self._offsets or [0.0])
+        return DriveOutcome(
+            self.end_reason == "finished",
+            self.end_reason or "stopped",
+            tuple(sorted(self._engine.touched_things())),
+            self._engine.time - self._start,
+            self.distance,
+            self.length,
+            float(offsets.mean()),
+            float(offsets.max()),
+            self.frames,
+            self._timed_out,
+            tuple(self._lap_times),
+            least if np.isfinite(least) else None,
+        )

@@ -1,0 +1,403 @@
+"""A drive of a scene's course in closed loop, from the names of its scene, camera, detector, vehicle and engine."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simjudge.core.digest import hash_value
+from simjudge.core.errors import UsageError
+from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.version import version
+from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.unfinished import describe_unfinished
+from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detector
+from simjudge.geometry.poses import Pose
+from simjudge.sim.capture.camera_path import DEFAULT_CAR
+from simjudge.sim.capture.capture import Capture
+from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.driving.barrier_driver import BarrierDriver
+from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
+from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
+from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
+from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
+from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course, start_pose
+from simjudge.sim.driving.lane_scale import lane_speeds, scale_to_lane
+from simjudge.sim.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
+from simjudge.sim.driving.recorder import DriveRecorder
+from simjudge.sim.driving.straight_driver import StraightDriver
+from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.scene.ground import Ground
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.read import read_scene
+from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.rig import MountedCamera
+from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.sensor_file import read_sensors
+from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.vehicle import Vehicle
+from simjudge.sim.vehicle.vehicle_file import read_vehicle
+
+_STRAIGHT_PERIOD = 0.005
+"""Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor."""
+
+
+@dataclass(frozen=True)
+class DriveOptions:
+    """What is to be driven.
+
+    Attributes:
+        scene: file, or name of a scene that comes with simjudge.
+        camera: file or name of the car's camera or of a rig, or a camera.
+        detector: file or name of a detector, GROUND_TRUTH, or a detector.
+        vehicle: file or name of the car; None for the scene's own, else art1.
+        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        seed: seed of the scene's placements, the camera's noise and the car's start.
+        rate: frames a second of the camera that drives; None for its own.
+        images: whether images are made also where the detector needs none, and frames of cameras that do not drive.
+        min_score: detections below this score do not count, 0 to 1.
+        sensors: file, or name of a set of sensors that comes with simjudge; None for none beside the camera, or
+            DEFAULT_LIDAR where the car drives by lidar.
+        driver: who drives, one of `simjudge.sim.driving.driver_kinds.DRIVERS`.
+        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
+        labelling: which things are labelled in the frames.
+    """
+
+    scene: str | Path
+    camera: str | Path | Camera
+    detector: str | Path | Detector = GROUND_TRUTH
+    vehicle: str | Path | None = None
+    engine: str = "default"
+    seed: int = 0
+    rate: float | None = None
+    images: bool = True
+    min_score: float = DEFAULT_MIN_SCORE
+    sensors: str | Path | None = None
+    driver: str = CONES
+    speed: float | None = None
+    labelling: Labelling = field(default_factory=Labelling)
+
+    def __post_init__(self) -> None:
+        """Check who drives, and give who drives by lidar one."""
+        if self.driver not in DRIVERS:
+            raise UsageError(f"driver {self.driver}: one of {', '.join(DRIVERS)} is needed")
+        if self.driver != CONES and self.detector != GROUND_TRUTH:
+            raise UsageError(f"driver {self.driver} looks for no cones: leave the detector out, or take driver {CONES}")
+        if self.speed is not None and self.driver != STRAIGHT:
+            raise UsageError(f"--speed: driver {self.driver} sets its own; leave it out, or take driver {STRAIGHT}")
+        if self.driver == LIDAR and self.sensors is None:
+            object.__setattr__(self, "sensors", DEFAULT_LIDAR)
+
+
+@dataclass(frozen=True)
+class DriveSetup:
+    """What a simulated drive needs, whoever drives.
+
+    Attributes:
+        scene: the scene with its course.
+        vehicle: the car.
+        cameras: the car's; the one that drives is the first, at the rate of the drive.
+        start: pose of the car's base_link in the world; None where the scene has no course.
+        sensors: those beside the camera.
+    """
+
+    scene: Scene
+    vehicle: Vehicle
+    cameras: tuple[MountedCamera, ...]
+    start: Pose | None
+    sensors: tuple[SensorSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class DriveResult:
+    """How a drive went, and where it was recorded.
+
+    Attributes:
+        outcome: how the drive went.
+        path: the recording; None where none was made.
+        record_path: the JSON file that says what was done; None without a recording.
+        wall_seconds: time that the drive took, seconds of the wall clock.
+    """
+
+    outcome: DriveOutcome
+    path: Path | None
+    record_path: Path | None
+    wall_seconds: float
+
+    def __str__(self) -> str:
+        """One line for people."""
+        outcome = self.outcome
+        touched = f", touched {', '.join(outcome.touched)}" if outcome.touched else ""
+        return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"
+
+
+def drive(  # noqa: PLR0913 - the options of the command
+    scene: str | Path,
+    out: str | Path | None = None,
+    *,
+    camera: str | Path | Camera = DEFAULT_CAMERA,
+    detector: str | Path | Detector = GROUND_TRUTH,
+    vehicle: str | Path | None = None,
+    seed: int = 0,
+    rate: float | None = None,
+    min_score: float = DEFAULT_MIN_SCORE,
+    sensors: str | Path | None = None,
+    driver: str = CONES,
+    speed: float | None = None,
+    laps: int | None = None,
+    limit: float | None = None,
+    min_size: float = Labelling.min_size,
+    min_visible: float = Labelling.min_visible,
+    engine: str = "default",
+    images: bool = True,
+    log: Log = no_log,
+    progress: ProgressBar = no_progress,
+) -> DriveResult:
+    """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
+
+    Simulated time waits for the driver: the same call gives the same drive on any machine.
+
+    Args:
+        scene: file of a scene with a course, or the name of one that comes with simjudge.
+        out: the recording to write: x.mcap, x.db3, or a folder; None for none.
+        camera: file or name of the car's camera, or of a rig of several; or a camera.
+        detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
+        vehicle: file or name of the car; None for the scene's own, else art1.
+        seed: seed of the scene, the camera's noise and the car's start.
+        rate: frames a second of the camera that drives; None for its own.
+        min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
+        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
+        driver: who drives: "cones", by what the detector finds in images; "lidar", between two barriers; "manual", a
+            person at the terminal; "straight", along the course's line by the true pose, whose motion is recorded at
+            200 Hz.
+        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
+        laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
+        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
+        min_size: smaller things are not labelled, pixels.
+        min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
+        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        images: whether images are recorded, and frames of cameras that do not drive. Without, ground truth, detections,
+            motion and commands are.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
+
+    Returns:
+        How the drive went; a drive that does not finish is a result too.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, or `out` exists.
+    """
+    target = None if out is None else output_path(Path(out))
+    if target is not None:
+        check_output(target)
+        for line in describe_unfinished(target.parent):
+            log(line)
+    options = DriveOptions(
+        scene, camera, detector, vehicle, engine, seed, rate, images and target is not None, min_score, sensors, driver,
+        speed, Labelling(min_size, min_visible),
+    )  # fmt: skip
+    loop = make_closed_loop(options, drive_limits(driver, laps, limit))
+    about = describe_drive(options, loop)
+    begin = time.monotonic()
+    with ExitStack() as stack:
+        stack.callback(loop.engine.close)
+        if isinstance(loop.pilot, ManualPilot):
+            log(KEYS)
+            stack.enter_context(loop.pilot.keyboard)
+            progress = no_progress
+        cameras = f"{describe_cameras(loop.cameras)}, " if loop.frames else ""
+        log(f"{cameras}{loop.pilot.name}, {loop.engine.variant}")
+        recorder = None
+        if target is not None:
+            recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
+            recorder = DriveRecorder(recording, loop, images=images)
+        try:
+            _run(loop, recorder, progress)
+        finally:
+            outcome = loop.outcome()
+            if not outcome.finished:
+                of = f" of {outcome.length:.1f}" if outcome.length else ""
+                way = f"{outcome.distance:.1f}{of} m"
+                log(f"{outcome.reason} after {way}, {outcome.frames} frames")
+    if target is None:
+        return DriveResult(outcome, None, None, time.monotonic() - begin)
+    record_path = target.with_name(f"{target.name}.drive.json")
+    with atomic_file(record_path) as file:
+        file.write_text(json.dumps({**about, "outcome": outcome.as_record()}, indent=2) + "\n", encoding="utf-8")
+    return DriveResult(outcome, target, record_path, time.monotonic() - begin)
+
+
+def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar) -> None:
+    """Drive to the end."""
+    with progress("driving, metres") as advance:
+        for event in loop.run():
+            if recorder is not None:
+                recorder.record(event)
+            driven, length = loop.progress
+            advance(max(math.floor(driven), 0), math.ceil(length))
+
+
+def read_drive_setup(options: DriveOptions) -> DriveSetup:
+    """Read scene, vehicle and camera.
+
+    Raises:
+        UsageError: a name is unknown, the vehicle has no camera, or the rate cannot be had.
+        SimjudgeError: a file cannot be read, or the scene has no course.
+    """
+    scene = read_scene(options.scene, options.seed)
+    vehicle = read_vehicle(options.vehicle or scene.vehicle or DEFAULT_CAR)
+    rig = read_rig(options.camera)
+    if rig.names == (CAMERA,) and CAMERA not in vehicle.mounts and rig.cameras[0][1] is None:
+        raise UsageError(f"{vehicle.name}: has no mount called camera; give one under mounts")
+    first, *others = rig.mounted(vehicle.mounts)
+    if options.rate is not None:
+        first = replace(first, camera=first.camera.at_rate(options.rate))
+    sensors = () if options.sensors is None else read_sensors(options.sensors)
+    for spec in sensors:
+        if spec.name in {*vehicle.mounts, *rig.names}:
+            raise UsageError(f"sensors {options.sensors}: {spec.name}: the car has such a mount; call it otherwise")
+    # By hand, any scene can be driven.
+    course = scene.course if options.driver == MANUAL else scene_course(scene)
+    start = None if course is None else Ground.of(scene.things).stand(start_pose(course, options.seed))
+    return DriveSetup(scene, vehicle, (first, *others), start, sensors)
+
+
+def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -> ClosedLoop:
+    """Put a drive together. The caller closes the loop's engine.
+
+    Args:
+        limits: when the drive ends; None for the defaults.
+
+    Raises:
+        UsageError: as `read_drive_setup`.
+        SimjudgeError: something cannot be read or made.
+    """
+    setup, limits = read_drive_setup(options), limits or DriveLimits()
+    check_laps(setup.scene, limits.laps)
+    pilot = make_pilot(options, setup)
+    engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
+    cameras = setup.cameras if options.images else setup.cameras[:1]
+    return ClosedLoop(
+        setup.vehicle,
+        cameras,
+        {each.name: Capture(engine, each.camera, options.labelling, each.noise_seed(options.seed)) for each in cameras},
+        pilot,
+        limits,
+        frames=options.images or pilot.needs_frames,
+        images=options.images or pilot.needs_images,
+        sensors=setup.sensors,
+        feed=SensorFeed(engine, setup.sensors, options.seed) if setup.sensors else None,
+        period=_STRAIGHT_PERIOD if options.driver == STRAIGHT else ClosedLoop.period,
+    )
+
+
+def drive_limits(driver: str, laps: int | None, limit: float | None, standstill: float | None = None) -> DriveLimits:
+    """When a drive ends.
+
+    Args:
+        driver: who drives; a person may leave the course and stand as long as they like.
+        laps: of a closed course; None for 1, by hand for no end.
+        limit: simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
+        standstill: simulated seconds that the car may stand; None for the default.
+
+    Raises:
+        UsageError: laps or limit are not above 0.
+    """
+    if driver == MANUAL:
+        return DriveLimits(math.inf, math.inf, LONGEST_DRIVE if limit is None else limit, laps)
+    laps = 1 if laps is None else laps
+    duration = min(DEFAULT_LIMIT * laps, LONGEST_DRIVE) if limit is None else limit
+    return DriveLimits(duration=duration, laps=laps, standstill=standstill or DriveLimits.standstill)
+
+
+def check_laps(scene: Scene, laps: int | None) -> None:
+    """Make sure that a scene can be driven for some laps.
+
+    Args:
+        laps: 1 or more; None for no end.
+    """
+    if laps is not None and laps > 1 and not scene_course(scene).closed:
+        where = scene.path or scene.name
+        raise UsageError(f"{laps} laps: the course of {where} is not closed; leave laps out, or close it")
+
+
+def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
+    """Who drives.
+
+    Raises:
+        UsageError: the sensors have no lidar to drive by, or the car is never so fast.
+        SimjudgeError: the detector cannot be read, or does not know the scene's cones.
+    """
+    if options.driver == MANUAL:
+        if not has_keys(sys.stdin.fileno()):
+            raise UsageError("driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
+                             " terminal, or by topics: simjudge run sim driver:=manual")  # fmt: skip
+        return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
+    if options.driver == STRAIGHT:
+        return StraightPilot(StraightDriver(setup.vehicle, scene_course(setup.scene), options.speed))
+    if options.driver == LIDAR:
+        spec = driving_lidar(setup.sensors, str(options.sensors))
+        return LidarPilot(spec, BarrierDriver(setup.vehicle, spec.mount, deskewed=spec.model().deskew))
+    detector = load_frame_detector(options.detector, setup.scene, options.min_score)
+    course, classes = scene_course(setup.scene), lane_classes(setup.scene)
+    parameters = DriverParameters(
+        lane_width=course.width, right_class=classes.right, left_class=classes.left,
+        cone=lane_cones(setup.scene, classes), speed_controller=lane_speeds(course.width),
+    )  # fmt: skip
+    first = setup.cameras[0]
+    return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, scale_to_lane(parameters), first.mount))
+
+
+def _tell_on_terminal(line: str) -> None:
+    """Show a line in the place of the last one."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+
+def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, Any]:
+    """All that a drive depends on, as JSON has it."""
+    scene, camera = loop.engine.scene, loop.camera
+    about = {
+        "version": version(),
+        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
+        "camera": {"name": camera.name, "path": str(camera.path), "sha256": hash_value(camera)},
+        "detector": str(options.detector) if isinstance(options.detector, str | Path) else options.detector.name,
+        "vehicle": {"name": loop.vehicle.name, "sha256": hash_value(loop.vehicle)},
+        "engine": {"name": loop.engine.name, "variant": loop.engine.variant},
+        "seed": options.seed,
+        "rate": options.rate,
+        "pictures": options.images,
+        "min_score": options.min_score,
+        "sensors": {"file": str(options.sensors or ""), "sha256": hash_value(loop.sensors)},
+        "driver": options.driver,
+        "speed": options.speed,
+        "labels": {"min_size": options.labelling.min_size, "min_visible": options.labelling.min_visible},
+        "laps": loop.limits.laps,
+    }
+    if [each.name for each in loop.cameras] != [CAMERA]:
+        about["cameras"] = {
+            each.name: {"name": each.camera.name, "path": str(each.camera.path), "sha256": hash_value(each)}
+            for each in loop.cameras
+        }
+    return about
+
+
+def describe_cameras(cameras: Sequence[MountedCamera]) -> str:
+    """For people: one camera by its own name, several by those of the rig, each with its rate."""
+    if len(cameras) == 1:
+        return f"{cameras[0].camera.name} at {cameras[0].camera.rate:g} Hz"
+    return ", ".join(f"{each.name} ({each.camera.name} at {each.camera.rate:g} Hz)" for each in cameras)

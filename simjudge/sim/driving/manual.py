@@ -1,0 +1,198 @@
+"""Driving by hand: what a person does with keys, a joystick, or a wanted speed, as throttle, steering and brake.
+
+Keys and joysticks move the pedals and the wheel themselves. Who asks for a speed (geometry_msgs/Twist,
+ackermann_msgs/AckermannDriveStamped) gets a speed controller: a PID with feed-forward, the one of the other drivers.
+Whatever came last is obeyed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.sim.driving.line_follower import SpeedPedals
+from simjudge.sim.driving.steering import PidGains
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
+
+_FASTER, _SLOWER, _BRAKE = 0.1, 0.1, 0.25
+"""Steps of the pedals for a key: throttle up, throttle down, braking."""
+_STEER = 0.2
+"""Step of the steering for a key, share of full steering."""
+_HOLD = 0.6
+"""Seconds without a key for it after which the wheel goes back: a held key repeats after half a second."""
+_RETURN = 2.0
+"""Shares of full steering that the wheel then goes back in a second."""
+_SLOWEST = 0.05
+"""m/s: a slower speed turns nowhere, whatever turn is asked for."""
+_SPEED_GAINS = PidGains(1.5, 0.3)
+"""Throttle per m/s. Speeds that are asked for come in steps: firmer than along a line, or the car would overshoot."""
+_WHOLE_STOP = 1e-3
+"""m/s: a smaller speed asked for is none."""
+
+
+@dataclass(frozen=True)
+class JoystickMap:
+    """Which axes and buttons of a sensor_msgs/Joy mean what; the defaults are those of teleop_twist_joy.
+
+    Attributes:
+        linear: axis of the pedals, throttle positive, brake negative.
+        angular: axis of the steering, left positive.
+        enable: button that must be held; without it the car brakes.
+        require_enable: whether it must be.
+    """
+
+    linear: int = 5
+    angular: int = 2
+    enable: int = 0
+    require_enable: bool = True
+
+    def command(self, axes: Sequence[float], buttons: Sequence[int]) -> Command:
+        """What a joystick's axes and buttons ask for.
+
+        Raises:
+            SimjudgeError: it has too few of them, or a number is not finite.
+        """
+        if max(self.linear, self.angular) >= len(axes):
+            raise SimjudgeError(f"{len(axes)} axes, and axes {self.linear} and {self.angular} are asked for")
+        if self.require_enable and self.enable >= len(buttons):
+            raise SimjudgeError(f"{len(buttons)} buttons, and button {self.enable} is asked for")
+        pedal, steering = axes[self.linear], axes[self.angular]
+        if not (math.isfinite(pedal) and math.isfinite(steering)):
+            raise SimjudgeError(f"axes {pedal} and {steering}: no numbers")
+        if self.require_enable and not buttons[self.enable]:
+            return Command(0.0, 0.0, 1.0)
+        return Command(_within(steering), max(_within(pedal), 0.0), max(-_within(pedal), 0.0))
+
+
+@dataclass(frozen=True)
+class WantedMotion:
+    """A speed and a turn to drive.
+
+    Attributes:
+        speed: m/s; the car has no reverse gear, and brakes for less than 0.
+        steering_angle: of the bicycle's front wheel, radians, left positive.
+    """
+
+    speed: float
+    steering_angle: float
+
+    @classmethod
+    def of_twist(cls, linear: float, angular: float, wheelbase: float) -> WantedMotion:
+        """The motion of a geometry_msgs/Twist: tan(angle) = wheelbase x angular / linear.
+
+        Args:
+            linear: x, m/s.
+            wheelbase: the car's, metres.
+        """
+        return cls(linear, math.atan2(wheelbase * angular, linear) if linear > _SLOWEST else 0.0)
+
+
+class KeyControls:
+    """Pedals and wheel that keys move in steps. The pedals stay; the wheel goes back when no key holds it."""
+
+    def __init__(self) -> None:
+        """Everything is released."""
+        self._pedal = self._steering = 0.0
+        self._steered = self._now = -math.inf
+
+    def press(self, key: str, time: float) -> None:
+        """A key is pressed.
+
+        Args:
+            time: seconds.
+        """
+        if key == "up":
+            self._pedal = min(self._pedal + _FASTER, 1.0) if self._pedal >= 0 else 0.0
+        elif key == "down":
+            self._pedal = max(self._pedal - _SLOWER, 0.0) if self._pedal > 1e-9 else max(self._pedal - _BRAKE, -1.0)
+        elif key == "brake":
+            self._pedal = -1.0
+        elif key in {"left", "right"}:
+            step = _STEER if key == "left" else -_STEER
+            self._steering, self._steered = _within(self._steering + step), time
+
+    def command(self, time: float) -> Command:
+        """Pedals and wheel now.
+
+        Args:
+            time: seconds, never before that of the last call.
+        """
+        since = max(self._now, self._steered + _HOLD)
+        back = _RETURN * max(time - since, 0.0) if math.isfinite(since) else 0.0
+        self._steering = math.copysign(max(abs(self._steering) - back, 0.0), self._steering)
+        self._now = time
+        return Command(self._steering, max(self._pedal, 0.0), max(-self._pedal, 0.0))
+
+
+class ManualDriver:
+    """Obeys a person: the keys, a joystick, or a wanted motion, whichever came last.
+
+    Attributes:
+        ended: whether the person has asked to end.
+    """
+
+    def __init__(self, vehicle: Vehicle, timeout: float = 0.5) -> None:
+        """Nothing is asked for yet.
+
+        Args:
+            timeout: seconds without another message after which the car brakes; keys never time out.
+        """
+        self._vehicle, self._timeout = vehicle, timeout
+        self._keys, self._speed = KeyControls(), SpeedPedals(vehicle, _SPEED_GAINS)
+        self._asked: Command | WantedMotion | None = None
+        self._asked_at, self._last = 0.0, math.inf
+        self.ended = False
+
+    def press(self, keys: Sequence[str], time: float) -> None:
+        """Keys are pressed.
+
+        Args:
+            time: seconds on the clock of the car's states.
+        """
+        for key in keys:
+            self.ended |= key == "end"
+            self._keys.press(key, time)
+            self._asked = None
+
+    def ask(self, wanted: Command | WantedMotion, time: float) -> None:
+        """A joystick's command, or a wanted motion, has come.
+
+        Args:
+            time: seconds on the clock of the car's states.
+        """
+        if isinstance(wanted, WantedMotion) and not math.isfinite(wanted.speed + wanted.steering_angle):
+            raise SimjudgeError(f"speed {wanted.speed}, steering angle {wanted.steering_angle}: no motion")
+        self._asked, self._asked_at = wanted, time
+
+    def motion(self, state: VehicleState, fastest: float) -> WantedMotion:
+        """What a robot that takes a speed shall do now: a wanted motion as it is, pedals as a share of a speed.
+
+        Args:
+            fastest: speed of full throttle, m/s; with any braking it is 0.
+        """
+        asked = self._asked
+        if isinstance(asked, WantedMotion) and state.time - self._asked_at <= self._timeout:
+            return asked
+        command = self.command(state)
+        speed = 0.0 if command.braking else command.throttle * fastest
+        return WantedMotion(speed, command.steering * self._vehicle.steering_limit)
+
+    def command(self, state: VehicleState) -> Command:
+        """What the car shall do now."""
+        seconds, self._last = max(state.time - self._last, 0.0), state.time
+        asked = self._asked
+        if asked is None:
+            return self._keys.command(state.time)
+        if state.time - self._asked_at > self._timeout:
+            return Command(0.0, 0.0, 1.0)
+        if isinstance(asked, Command):
+            return asked
+        target = asked.speed if asked.speed > _WHOLE_STOP else 0.0
+        throttle, braking = self._speed(target, state.velocity[0], seconds)
+        return Command(_within(asked.steering_angle / self._vehicle.steering_limit), throttle, braking)
+
+
+def _within(value: float) -> float:
+    return min(max(float(value), -1.0), 1.0)

@@ -1,0 +1,262 @@
+"""Chrono's lens models beside ours, and how each of our lenses is asked of Chrono.
+
+Chrono's camera has no principal point and no focal length: an axis through the middle of the picture, square pixels,
+and an angle hFOV. With uv in [-1, 1] across the picture (`segment_cam_raygen.cu`, `ChFilterVulkanRTRender.cpp`):
+
+    pinhole: slope = uv F
+    radial:  slope = uv F (1 + a0 x^2 + a1 x^4 + ... + a8 x^18),  x = uv tan(hFOV / 2)
+    FOV:     slope = F / t^2 ru,  ru = tan(x hFOV) / (2 t),  t = tan(hFOV / 2)   (Devernay and Faugeras' form)
+
+where F is tan(hFOV / 2) or, in sensors with the defect, 2 hFOV / pi, and a0..a8 is Drap and Lefevre's series for the
+inverse of 1 + k1 r^2 + k2 r^4 + k3 r^6 ("An Exact Formula for Calculating Inverse Radial Lens Distortions", Sensors
+16(6), 2016), cut after nine terms (ChCameraSensor::CalcInvRadialModel). So hFOV of a radial lens is that of the
+pinhole of the same focal length, not what the lens sees; and the FOV lens has one parameter, where ours, which keeps
+the horizontal field, would need two.
+
+The cut series misses the true inverse by more than a pixel in the corners of strong lenses (ART-1's camera: 1.27 px at
+1280x720). `fit_coefficients` finds the k1, k2, k3 whose *series* comes nearest to our lens (0.08 px there), and these
+are asked for. A lens is asked of Chrono directly where Chrono's rays meet ours within `DIRECT_LIMIT` everywhere in the
+picture. Any other (FOV, strong distortion, principal point off the middle, pixels not square) is looked up in a larger
+pinhole picture, by our own rays.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError
+from simjudge.sim.engines.chrono.versions import Factor
+from simjudge.sim.sensors.camera.distortion import Coefficients
+from simjudge.sim.sensors.camera.lens import Lens
+
+DIRECT_LIMIT = 0.1
+"""Pixels by which Chrono's own rays may miss ours."""
+STEEPEST = 4.0
+"""Slope (tan of the angle off the axis) that a looked-up picture may reach: 76 degrees."""
+_LARGEST = 64_000_000
+"""Pixels of a picture that Chrono is asked for, at most."""
+
+
+@dataclass(frozen=True)
+class SensorRequest:
+    """What a sensor of Chrono is asked for.
+
+    Attributes:
+        size: width and height, pixels.
+        field: hFOV, radians.
+        coefficients: k1, k2, k3 for SetRadialLensParameters; None: a pinhole.
+    """
+
+    size: tuple[int, int]
+    field: float
+    coefficients: Coefficients | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """Where in a larger pinhole picture our pixels are.
+
+    Attributes:
+        tangent: tan of half the horizontal field of that picture.
+        size: its width and height.
+    """
+
+    tangent: float
+    size: tuple[int, int]
+
+    def pixels(self, rays: FloatArray) -> FloatArray:
+        """Pixel coordinates (..., 2) in it (centre of the upper left pixel is 0, 0) of rays (..., 3), optical frame."""
+        width, height = self.size
+        focal = width / 2 / self.tangent
+        straight = rays[..., :2] / rays[..., 2:]
+        found: FloatArray = straight * focal + np.array([(width - 1) / 2, (height - 1) / 2])
+        return found
+
+
+def slope_factor(field: float, factor: Factor) -> float:
+    """F, the slope at the picture's right edge, of a pinhole of Chrono with hFOV = field.
+
+    Args:
+        field: hFOV, radians.
+        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
+    """
+    return math.tan(field / 2) if factor == "tangent" else 2 * field / math.pi
+
+
+def field_for(tangent: float, factor: Factor) -> float:
+    """hFOV, radians, at which a sensor with this factor truly reaches the slope `tangent` at its edge.
+
+    Args:
+        factor: "tangent" where the sensor is right, "linear" where it has the field-of-view defect.
+
+    Returns:
+        HFOV, radians, below pi.
+
+    Raises:
+        SimjudgeError: no hFOV below pi does: it cannot be corrected.
+    """
+    field = 2 * math.atan(tangent) if factor == "tangent" else math.pi * tangent / 2
+    if not 0 < field < math.pi:
+        raise SimjudgeError(
+            f"a horizontal field of {math.degrees(2 * math.atan(tangent)):.0f} degrees: this Chrono's sensor with the"
+            " field-of-view defect ends at 126.9; take a narrower lens, or a Chrono with PRs #819 and #834"
+        )
+    return field
+
+
+def inverse_series(coefficients: Coefficients) -> tuple[float, ...]:
+    """a0 to a8 of Drap and Lefevre's inverse, by reverting the power series (no copied coefficients).
+
+    With q(s) = s (1 + k1 s^2 + k2 s^4 + k3 s^6), the series r(q) = q (1 + a0 q^2 + ...) solves r(q(s)) = s; Lagrange's
+    formula gives a_n = [w^(n+1)] (1 + k1 w + k2 w^2 + k3 w^3)^-(2n+3) / (2n+3).
+    """
+    terms = 9
+    base = np.zeros(terms + 1)
+    base[: len(coefficients) + 1] = [1.0, *coefficients]
+    out = []
+    for n in range(terms):
+        power = -(2 * n + 3)
+        series = np.zeros(terms + 1)
+        series[0] = 1.0
+        for k in range(1, terms + 1):  # J.C.P. Miller's recurrence for the power of a series
+            series[k] = sum((power * j - (k - j)) * base[j] * series[k - j] for j in range(1, k + 1)) / k
+        out.append(float(series[n + 1]) / (2 * n + 3))
+    return tuple(out)
+
+
+def fit_coefficients(lens: Lens) -> Coefficients:
+    """k1, k2, k3 for which Chrono's series comes nearest to a radial lens, by least squares over its picture."""
+    from scipy.optimize import least_squares
+
+    width, height = lens.size
+    radius = np.linspace(0, math.hypot(width, height) / 2 / lens.focal[0], 257)[1:]
+    slope = lens.slope(radius)
+    density = np.gradient(radius, slope)
+
+    def misses(coefficients: FloatArray) -> FloatArray:
+        off: FloatArray = (_series_slope(radius, tuple(coefficients)) - slope) * density * lens.focal[0]
+        return off
+
+    found = least_squares(misses, lens.coefficients, x_scale=0.1, max_nfev=100)
+    k1, k2, k3 = found.x.tolist()
+    return k1, k2, k3
+
+
+def _series_slope(radius: FloatArray, coefficients: tuple[float, ...]) -> FloatArray:
+    square = radius * radius
+    ratio = np.ones_like(radius)
+    for power, a in enumerate(inverse_series((coefficients[0], coefficients[1], coefficients[2])), start=1):
+        ratio = ratio + a * square**power
+    slope: FloatArray = radius * ratio
+    return slope
+
+
+def chrono_slopes(asked: SensorRequest, pixels: npt.ArrayLike, factor: Factor) -> FloatArray:
+    """Slopes (x, y) (..., 2), down positive, that Chrono's sensor looks along at pixel coordinates (..., 2).
+
+    A pixel's centre is at a whole number, (0, 0) the upper left one, as in `simjudge.sim.sensors.camera.lens`.
+    """
+    width, height = asked.size
+    uv = (np.asarray(pixels, np.float64) + 0.5) * 2 / np.array([width, height]) - 1
+    uv = uv * np.array([1.0, height / width])
+    slope: FloatArray = uv * slope_factor(asked.field, factor)
+    if asked.coefficients is None:
+        return slope
+    square = np.sum((uv * math.tan(asked.field / 2)) ** 2, -1, keepdims=True)
+    ratio = np.ones_like(square)
+    for power, a in enumerate(inverse_series(asked.coefficients), start=1):
+        ratio = ratio + a * square**power
+    bent: FloatArray = slope * ratio
+    return bent
+
+
+def chrono_fov_slope(uv: npt.ArrayLike, field: float, factor: Factor) -> FloatArray:
+    """Slope of Chrono's FOV_LENS (9.0.1 to head) at uv along the horizontal axis: recorded, not used.
+
+    Args:
+        uv: -1 to 1 across the image, any shape.
+        field: hFOV, radians.
+
+    Returns:
+        Float64 of uv's shape.
+    """
+    half = math.tan(field / 2)
+    ru = np.tan(np.asarray(uv, np.float64) * half * field) / (2 * half)
+    slope: FloatArray = ru / half * slope_factor(field, factor)
+    return slope
+
+
+def direct_request(lens: Lens, factor: Factor, *, oversample: int = 1) -> SensorRequest | None:
+    """What to ask of a sensor for this lens; None where Chrono has no such lens.
+
+    Args:
+        oversample: pixels of the sensor for each side of ours.
+
+    Returns:
+        Size, field and coefficients, or None.
+    """
+    width, height = lens.size
+    centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
+    square = math.isclose(*lens.focal, rel_tol=1e-9)
+    if lens.model not in {"pinhole", "radial"} or not (centred and square):
+        return None
+    tangent = width / (2 * lens.focal[0])
+    if factor == "linear" and math.pi * tangent / 2 >= math.pi:
+        return None
+    field = field_for(tangent, factor)
+    size = (width * oversample, height * oversample)
+    if lens.model == "pinhole" or not any(lens.coefficients):
+        return SensorRequest(size, field)
+    # The series' argument is uv tan(hFOV / 2), whatever the factor: coefficients for the slope we want there.
+    scale = (tangent / math.tan(field / 2)) ** 2
+    k1, k2, k3 = fit_coefficients(lens)
+    return SensorRequest(size, field, (k1 * scale, k2 * scale**2, k3 * scale**3))
+
+
+def direct_error(lens: Lens, factor: Factor) -> float:
+    """Pixels by which Chrono's own rays miss this lens's, at most; infinite where Chrono has no such lens."""
+    asked = direct_request(lens, factor)
+    if asked is None:
+        return math.inf
+    width, height = lens.size
+    x, y = (np.unique(np.linspace(0, side - 1, min(side, 81)).round()) for side in (width, height))
+    pixels = np.stack(np.meshgrid(x, y), -1)
+    slopes = chrono_slopes(asked, pixels, factor)
+    seen = lens.project(np.concatenate([slopes, np.ones((*slopes.shape[:-1], 1))], -1))
+    miss = np.linalg.norm(seen - pixels, axis=-1)
+    return float(np.max(np.where(np.isfinite(miss), miss, np.inf)))
+
+
+def lookup_for(lens: Lens, oversample: int) -> Lookup:
+    """The pinhole picture that holds everything this lens sees, `oversample` times as fine as it is at its finest.
+
+    Args:
+        oversample: pixels of the larger image for each of ours where ours are finest.
+
+    Raises:
+        SimjudgeError: the lens sees too far aside, or the picture would be too large.
+    """
+    rays = lens.rays()
+    widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))
+    if widest > math.atan(STEEPEST):
+        raise SimjudgeError(
+            f"engine chrono: the lens sees {math.degrees(widest):.0f} degrees off its axis;"
+            f" up to {math.degrees(math.atan(STEEPEST)):.0f} can be taken from Chrono's pinhole; narrow its field"
+        )
+    slopes = rays[..., :2] / rays[..., 2:]
+    across, down = (float(np.max(np.abs(slopes[..., axis]))) for axis in (0, 1))
+    steps = [np.abs(np.diff(slopes[..., axis], axis=1 - axis)) for axis in (0, 1)]
+    finest = min((float(np.min(step)) for step in steps if step.size), default=2 * across or 1e-3)
+    pitch = finest / oversample
+    width, height = (2 * math.ceil(extent / pitch + 1) for extent in (across, down))
+    if width * height > _LARGEST:
+        raise SimjudgeError(
+            f"engine chrono: this lens needs a pinhole picture of {width}x{height} from Chrono; narrow its field, or"
+            " take a lens that Chrono has (centred, square pixels, pinhole or mild radial)"
+        )
+    return Lookup(width / 2 * pitch, (width, height))

@@ -1,0 +1,191 @@
+"""Tyres: forces along the ground between each wheel and what it rolls on.
+
+MuJoCo's contact carries the weight, and on ground that is not flat the tyre itself: see `ground_contact`.
+
+Each tyre touches the ground in one point (the transient single-point model with a relaxation length of Pacejka, Tire
+and Vehicle Dynamics, chapter 7). There its tread is bent along and across the wheel by u; with the slip speed s of the
+wheel's lowest point and the rolling speed V,
+
+    du/dt = s - V u / relaxation length,    force = -k u - c du/dt,    |force| <= friction x load.
+
+k = slip stiffness x load at rest / relaxation length. Rolling steadily that is the linear tyre, slip stiffness x load
+at rest x s / V, until it slides. At rest it is a spring: a parked car stays where it is, on a slope too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from simjudge.core.arrays import FloatArray
+from simjudge.sim.engines.default.ground_contact import GroundTable, touch_ground, tyre_spring
+from simjudge.sim.vehicle.vehicle import Vehicle
+
+_DAMPING = (0.002, 0.01)
+"""c / k along and across, seconds."""
+_ON_ITS_SIDE = 0.3
+"""Sine of the angle between axle and ground's normal below which a wheel does not roll."""
+
+
+class Tyres:
+    """The tyres of a compiled model.
+
+    Args:
+        model, data: MuJoCo's.
+        car: its figures.
+        wheels: numbers of the wheels' bodies.
+        tyres: numbers of the geoms with which they stand on the ground, in the same order.
+        loads: N, what each carries at rest.
+        grounds: what is not flat.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        car: Vehicle,
+        wheels: list[int],
+        tyres: list[int],
+        loads: list[float],
+        grounds: GroundTable,
+    ) -> None:
+        """Start with unbent tyres that carry their loads."""
+        self._model, self._data = model, data
+        self._wheels = np.array(wheels, np.int64)
+        self._wheel_of = np.full(model.ngeom, -1, np.int64)
+        self._wheel_of[tyres] = np.arange(len(tyres))
+        self._at_rest = np.array(loads)
+        self._stiffness = np.outer(loads, car.slip_stiffness) / car.relaxation_length
+        self._damping = self._stiffness * _DAMPING
+        step = float(model.opt.timestep)
+        self._figures = (car.friction, car.relaxation_length, step)
+        self._spring = (car.wheel_radius, car.wheel_width / 2, *tyre_spring(car.wheel_mass, step))
+        self._grounds, self._carried = grounds, np.zeros(len(wheels))
+        self._root = int(model.body_rootid[wheels[0]])
+        self.rest()
+
+    def rest(self) -> None:
+        """Unbent, each carrying its share of the weight."""
+        self._bent = np.zeros((len(self._wheels), 2))
+        self._loads = self._at_rest.copy()
+
+    def push(self) -> None:
+        """Set the forces of this step; between `mj_step1` and `mj_step2`."""
+        data, contact = self._data, self._data.contact
+        _push(
+            self._wheels,
+            self._wheel_of,
+            # Copies, for views of one contact and of several are two types for the compiler.
+            (contact.geom.copy(), contact.dist.copy(), contact.pos.copy(), contact.frame.copy()),
+            (data.xpos, data.xmat, data.cvel, data.subtree_com[self._root]),
+            self._figures,
+            self._stiffness,
+            self._damping,
+            self._loads,
+            self._bent,
+            data.xfrc_applied,
+            (self._grounds, self._spring, self._carried),
+        )
+
+    def weigh(self) -> None:
+        """Note what each tyre carried in this step; after `mj_step2`."""
+        contact = self._data.contact
+        rows = contact.efc_address.copy()
+        _weigh(self._wheel_of, contact.geom.copy(), rows, self._data.efc_force.copy(), self._loads)
+        self._loads += self._carried
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _weigh(
+    wheel_of: npt.NDArray[np.int64],
+    geoms: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int32],
+    forces: FloatArray,
+    loads: FloatArray,
+) -> None:
+    loads[:] = 0
+    for i in range(len(geoms)):
+        wheel = max(wheel_of[geoms[i, 0]], wheel_of[geoms[i, 1]])
+        if wheel >= 0 and rows[i] >= 0:
+            loads[wheel] += forces[rows[i]]
+
+
+@njit(cache=True)
+def _push(  # type: ignore[no-untyped-def]
+    wheels, wheel_of, contacts, bodies, figures, stiffness, damping, loads, bent, pushes, uneven
+):
+    """Forces and torques (rows of `pushes`, world axes at the wheels' centres); bends the tyres on by a step."""
+    geoms, depth, points, frames = contacts
+    positions, rotations, velocities, origin = bodies
+    friction, relaxation, dt = figures
+    grounds, (radius, half_width, spring, damper), carried = uneven
+    touched, slope = np.empty(3), np.empty(3)
+    for wheel in range(len(wheels)):
+        body = wheels[wheel]
+        pushes[body] = 0
+        centre, spin, velocity = positions[body], velocities[body, :3].copy(), velocities[body, 3:].copy()
+        load, carried[wheel] = loads[wheel], 0
+        if len(grounds[0]):
+            deep = touch_ground(grounds, centre, rotations[body], radius, half_width, touched, slope)
+            if deep > 0:
+                sinking = -np.dot(velocity + _cross(spin, touched - origin), slope)
+                carried[wheel] = load = max(spring * deep + damper * sinking, 0.0)
+                pushes[body, :3] = load * slope
+                pushes[body, 3:] = _cross(touched - centre, load * slope)
+        deepest = _deepest(wheel, wheel_of, geoms, depth)
+        if deepest >= 0:
+            point, up, load = points[deepest], frames[deepest, :3].copy(), loads[wheel]
+        elif carried[wheel] > 0:
+            point, up = touched, slope
+        else:
+            bent[wheel] = 0
+            continue
+        if np.dot(up, centre - point) < 0:
+            up = -up
+        axle = rotations[body, 1::3].copy()
+        ahead = _cross(axle, up)
+        length = math.sqrt(np.dot(ahead, ahead))
+        if length < _ON_ITS_SIDE:
+            bent[wheel] = 0
+            continue
+        ahead /= length
+        left = _cross(up, ahead)
+        slip = velocity + _cross(spin, point - origin)
+        rolling = abs(np.dot(velocity + _cross(spin, centre - origin) - slip, ahead))
+        force = np.zeros(2)
+        for axis in range(2):
+            speed = np.dot(slip, ahead if axis == 0 else left)
+            before = bent[wheel, axis]
+            after = (before + dt * speed) / (1 + dt * rolling / relaxation)
+            force[axis] = -stiffness[wheel, axis] * after - damping[wheel, axis] * (after - before) / dt
+            bent[wheel, axis] = after
+        size, most = math.hypot(force[0], force[1]), friction * load
+        if size > most:
+            force *= most / size
+            bent[wheel] = -force / stiffness[wheel]
+        push = force[0] * ahead + force[1] * left
+        pushes[body, :3] += push
+        pushes[body, 3:] += _cross(point - centre, push)
+
+
+@njit(cache=True)
+def _deepest(wheel, wheel_of, geoms, depth):  # type: ignore[no-untyped-def]
+    """Number of the contact in which a tyre is pressed in most; -1: it is in the air."""
+    found, least = -1, np.inf
+    for i in range(len(geoms)):
+        if (wheel_of[geoms[i, 0]] == wheel or wheel_of[geoms[i, 1]] == wheel) and depth[i] < least:
+            found, least = i, depth[i]
+    return found
+
+
+@njit(cache=True)
+def _cross(a, b):  # type: ignore[no-untyped-def]
+    out = np.empty(3)
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+    return out

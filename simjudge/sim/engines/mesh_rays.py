@@ -1,0 +1,129 @@
+"""Rays against the triangles of bodies, on the processor, for engines that cast no rays of their own.
+
+Chrono is one. Its sensors fire the rays of their own patterns, and ChCollisionSystem::RayHit knows collision solids,
+not what is seen. The search trees are those of `simjudge.sim.engines.bvh`, which the default engine uses too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import UsageError
+from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.bvh import grow, grow_forest, search
+from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits
+from simjudge.sim.engines.timed_rays import CastResting, TimedRays
+from simjudge.sim.scene.model import Mesh, Thing
+
+_NEAREST = True
+"""What `search` is asked for."""
+_BOX_MARGIN = 1e-9
+"""Metres around a body's box: rounding of its corners must not hide the body."""
+
+
+class MeshRays:
+    """Casts rays at bodies whose poses change and whose meshes stay."""
+
+    def __init__(self, meshes: Sequence[Mesh]) -> None:
+        """Grow the trees over the triangles."""
+        self._meshes = tuple(meshes)
+        self._forest = grow_forest(self._meshes)
+        normals = [_outward_normals(mesh) for mesh in self._meshes]
+        self._normals = np.concatenate([np.zeros((0, 3)), *normals])
+
+    def cast(self, origins: FloatArray, directions: FloatArray, poses: Sequence[Pose]) -> Hits:
+        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
+
+        Args:
+            origins: float64 (N, 3), metres, world.
+            directions: float64 (N, 3), unit, world.
+            poses: poses of the bodies in the world, in the meshes' order.
+        """
+        count = len(origins)
+        rotations = np.array([pose.rotation_matrix() for pose in poses]).reshape(-1, 3, 3)
+        positions = np.array([pose.position for pose in poses], np.float64).reshape(-1, 3)
+        bounds = np.array([_box(mesh, pose) for mesh, pose in zip(self._meshes, poses, strict=True)]).reshape(-1, 2, 3)
+        top = grow(bounds[:, 0] - _BOX_MARGIN, bounds[:, 1] + _BOX_MARGIN)
+        distance, thing, row = np.full(count, np.inf), np.zeros(count, np.int64), np.zeros(count, np.int64)
+        out = (distance, thing, row, np.zeros(count), np.zeros(count))
+        search(
+            np.ascontiguousarray(origins.T), np.ascontiguousarray(directions.T), np.full(count, np.inf),
+            np.ones(count, np.bool_), _NEAREST, tuple(top), self._forest.below, rotations, positions, out,
+        )  # fmt: skip
+        hit = np.isfinite(distance)
+        normal = np.full((count, 3), np.nan)
+        own = self._normals[self._forest.faces[row[hit]]]
+        normal[hit] = np.einsum("nij,nj->ni", rotations[thing[hit]], own)
+        return Hits(distance, np.where(hit, thing, -1), normal)
+
+
+class ThingRays:
+    """Casts rays at a scene's things, all at one instant or each at its own time. Trees grow when they are needed."""
+
+    def __init__(self, things: Sequence[Thing]) -> None:
+        """Take the things."""
+        self._things = tuple(things)
+        self._mesh_rays: MeshRays | None = None
+        self._timed_rays: TimedRays | None = None
+
+    def cast(self, origins: npt.ArrayLike, directions: npt.ArrayLike, poses: Mapping[str, Pose]) -> Hits:
+        """What rays hit first; see `simjudge.sim.engines.contract.Engine.cast_rays`.
+
+        Args:
+            origins: (N, 3), metres, world.
+            directions: (N, 3), unit, world.
+
+        Raises:
+            UsageError: origins and directions differ in number, are not finite or not unit vectors.
+        """
+        start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
+        if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):
+            raise UsageError("rays: as many finite origins as directions are needed")
+        if not np.allclose(np.linalg.norm(ahead, axis=1), 1, atol=1e-5):
+            raise UsageError("rays: directions must be unit vectors")
+        if self._mesh_rays is None:
+            self._mesh_rays = MeshRays([thing.mesh for thing in self._things])
+        return self._mesh_rays.cast(start, ahead, [poses[thing.name] for thing in self._things])
+
+    def cast_timed(
+        self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
+    ) -> Hits:
+        """What rays hit first, each at its own time: see `simjudge.sim.engines.contract.Engine.cast_timed_rays`."""
+        if self._timed_rays is None:
+            self._timed_rays = TimedRays(self._things, still_rays(self._things))
+        return self._timed_rays.cast(origins, directions, times, motion)
+
+    def close(self) -> None:
+        """Release the search trees; they grow again when they are needed."""
+        self._mesh_rays = self._timed_rays = None
+
+
+def still_rays(things: Sequence[Thing]) -> CastResting:
+    """A search among the things that never move."""
+    still = np.array([index for index, thing in enumerate(things) if thing.motion == "static"], np.int64)
+    rays, poses = MeshRays([things[index].mesh for index in still]), [things[index].pose for index in still]
+    number = np.append(still, -1)
+
+    def cast(origins: FloatArray, directions: FloatArray) -> Hits:
+        hits = rays.cast(origins, directions, poses)
+        return Hits(hits.distance, number[hits.thing], hits.normal)
+
+    return cast
+
+
+def _box(mesh: Mesh, pose: Pose) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of a body in the world."""
+    vertices = pose.to_world(mesh.vertices)
+    return vertices.min(0), vertices.max(0)
+
+
+def _outward_normals(mesh: Mesh) -> FloatArray:
+    """Unit normals of the faces, which run counter-clockwise seen from outside."""
+    a, b, c = (mesh.vertices[mesh.faces[:, corner]] for corner in range(3))
+    normals = np.cross(b - a, c - a)
+    unit: FloatArray = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    return unit

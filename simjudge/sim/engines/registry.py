@@ -1,0 +1,154 @@
+"""The engines by name: our own, and those of other packages (entry points of the group `simjudge.sim.engines`).
+
+An engine moves and lights a scene behind the interface of `simjudge.sim.engines.contract`. It is named as its package
+registers it, or by its class, `package.module:Class`, which needs no registration.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.settings import TextForm
+from simjudge.core.text import near_name
+from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.contract import Engine
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.vehicle.vehicle import Vehicle
+
+GROUP = "simjudge.sim.engines"
+"""The group of entry points in which a package registers its engines."""
+OWN_ENGINES = {
+    "default": EntryPoint("default", "simjudge.sim.engines.default.default_engine:DefaultEngine", GROUP),
+    "baked": EntryPoint("baked", "simjudge.sim.engines.default.baked_engine:BakedEngine", GROUP),
+    "chrono": EntryPoint("chrono", "simjudge.sim.engines.chrono.chrono_engine:ChronoEngine", GROUP),
+}
+"""simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken."""
+CHOICES = "default, baked, chrono, a plug-in's name, or package:Class"
+"""What an option or setting that chooses an engine takes, in words."""
+_REMEDIES = dict.fromkeys(("default", "baked"), "; pip install simjudge[sim]")
+
+
+def registered_engines() -> dict[str, list[EntryPoint]]:
+    """The entry points of all engines by name: simjudge's own first, then those of other packages by name.
+
+    Returns:
+        One entry point a name; several where packages register the same name.
+    """
+    found: dict[str, list[EntryPoint]] = {name: [entry] for name, entry in OWN_ENGINES.items()}
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        others = found.setdefault(entry.name, [])
+        if entry.name not in OWN_ENGINES and all(entry.value != other.value for other in others):
+            others.append(entry)
+    return found
+
+
+def find_engine(name: str) -> EntryPoint:
+    """The entry point of an engine, without importing it.
+
+    Raises:
+        UsageError: no engine has this name, or several packages register it.
+    """
+    if name in OWN_ENGINES:
+        return OWN_ENGINES[name]
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+            raise UsageError(f"engine {name!r}: the form is package.module:Class")
+        return EntryPoint(name, name, GROUP)
+    registered = registered_engines()
+    entries = registered.get(name, [])
+    if not entries:
+        near = near_name(name, registered) or f"; there are {', '.join(registered)}, or package:Class"
+        raise UsageError(f"engine {name!r}: no engine has this name{near}")
+    if len(entries) > 1:
+        several = " and ".join(describe_entry(entry) for entry in entries)
+        raise UsageError(f"engine {name!r}: {several} both register it; name the class instead, {entries[0].value}")
+    return entries[0]
+
+
+def describe_entry(entry: EntryPoint) -> str:
+    """The package and class of an engine for messages.
+
+    Returns:
+        Such as "mist-engine 1.2 (mist.engine:MistEngine)", or the class alone where no package registers it.
+    """
+    package = getattr(entry, "dist", None)
+    return f"{package.name} {package.version} ({entry.value})" if package else entry.value
+
+
+def engine_class(name: str) -> Callable[..., Engine]:
+    """The class of an engine, imported.
+
+    Raises:
+        UsageError: no engine has this name.
+        SimjudgeError: it cannot be imported, and why; or it lacks methods of the contract.
+    """
+    entry = find_engine(name)
+    try:
+        loaded: Any = entry.load()
+    except SimjudgeError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise SimjudgeError(
+            f"engine {name}: {describe_entry(entry)} cannot be imported: {reason}{_REMEDIES.get(name, '')}"
+        ) from error
+    if not isinstance(loaded, type):
+        raise SimjudgeError(f"engine {name}: {describe_entry(entry)} is no class")
+    methods = [method for method in vars(Engine) if not method.startswith("_")]
+    lacking = [method for method in methods if not hasattr(loaded, method)]
+    lacking += sorted(getattr(loaded, "__abstractmethods__", ()))
+    if lacking:
+        raise SimjudgeError(
+            f"engine {name}: {describe_entry(entry)} lacks {', '.join(lacking)} of simjudge.sim.engines.contract.Engine"
+        )
+    checked: Callable[..., Engine] = loaded
+    return checked
+
+
+def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
+    """The engine of a name, with a scene and perhaps a car in it.
+
+    Args:
+        vehicle: the car; None for a scene without a car.
+        start: pose of the car's base_link; None for the start of the scene's course, or the origin.
+
+    Raises:
+        UsageError: no engine has this name.
+        SimjudgeError: the engine cannot run here; the message says what is missing and how to get it.
+    """
+    made = engine_class(name)
+    try:
+        return made(scene, vehicle, start)
+    except SimjudgeError:
+        raise
+    except Exception as error:
+        if name in OWN_ENGINES:
+            raise  # a mistake of ours, whose traceback is needed
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise SimjudgeError(f"engine {name}: {describe_entry(find_engine(name))} cannot be made: {reason}") from error
+
+
+def limit_threads(name: str, count: int) -> None:
+    """Let an engine use few of the cores, before it is made: others work beside it.
+
+    Args:
+        count: threads it may use. An engine whose class has no function `limit_threads(count)` uses what it uses.
+    """
+    limit = getattr(engine_class(name), "limit_threads", None)
+    if limit is not None:
+        limit(count)
+
+
+def _parse_engine(value: object) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"engine {value!r}: must be a text")
+    return find_engine(value).name
+
+
+ENGINE_FORM = TextForm(_parse_engine, str, "NAME|PACKAGE:CLASS")
+"""How a setting that chooses an engine is written; an unknown name is refused when it is read."""

@@ -1,0 +1,147 @@
+"""A scene as a person writes it down, in one YAML file; docs/scenes.md has the schema with an example.
+
+classes: {1: red, 2: green}
+kinds:
+  red_cone: {mesh: meshes/cone.obj, surface: {colour: "#d32f1e"}, class: red, motion: free, mass: 0.03}
+things:
+  floor: {plane: [10, 8], surface: {texture: {pattern: concrete}, repeat: 2, roughness: 0.3}}
+  crate: {box: [0.4, 0.3, 0.3], at: [2, 1], yaw: 30}
+  first: {kind: red_cone, at: [1, -0.5]}
+lights:
+  lamp: {at: [0, 0, 2.5], intensity: 8, range: 10}
+ambient: 0.1
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simjudge.core.documents import check_content
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.installed import SCENE, find_file
+from simjudge.sim.scene.checks import check_ground, check_lights, check_names
+from simjudge.sim.scene.file_content import SceneContent, read_content
+from simjudge.sim.scene.floor import Floor
+from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
+from simjudge.sim.scene.lights import build_lights
+from simjudge.sim.scene.model import NO_INSTANCE, Scene, Thing
+from simjudge.sim.scene.outdoors import build_fog, build_sky, build_sun
+from simjudge.sim.scene.placements import place_all
+from simjudge.sim.scene.radiance_fields import linear_radiance
+from simjudge.sim.scene.scene_fields import MOST_INSTANCES
+from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
+from simjudge.sim.scene.scripted_motion import build_motion_path
+from simjudge.sim.scene.thing_fields import SceneThingFields
+
+_UPRIGHT = 1 - 1e-9
+"""Cosine of the angle to the vertical within which something stands upright."""
+
+
+def read_scene(given: str | Path, seed: int = 0) -> Scene:
+    """Read a scene's file, or the one of a name that comes with simjudge.
+
+    Args:
+        seed: of everything random in it; the same seed gives the same scene.
+
+    Raises:
+        UsageError: there is no such file, nor a scene of that name.
+        SimjudgeError: the file is no scene; the message names file and field.
+    """
+    path = find_file(given, SCENE)
+    return build_scene(path, read_content(path, seed), seed)
+
+
+def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
+    """Build a scene from what its file says.
+
+    Raises:
+        SimjudgeError: that is no scene; the message names file and field.
+    """
+    document = check_content(content.content, SceneFile, "scene", path, content.sources)
+    file = document.content
+    forms = Forms(document)
+    placed, wanted = _things(document, forms)
+    lights, fixtures = build_lights(document, forms, seed)
+    standing = [thing for each in placed for thing in each.things(SOME_INSTANCE)]
+    placements = place_all(document, forms, Floor(standing), seed)
+    things = (*_numbered(document, [*placed, *placements.placed], wanted), *fixtures)
+    check_names(path, things)
+    check_ground(path, things)
+    check_lights(path, lights, things)
+    return Scene(
+        name=file.name or path.stem,
+        things=things,
+        lights=tuple(lights),
+        ambient=linear_radiance(file.ambient),
+        bounces=file.bounces,
+        background=linear_radiance(file.background),
+        class_names=file.classes,
+        background_class=forms.class_id(file.background_class, ("background_class",)),
+        course=placements.course,
+        vehicle=file.vehicle,
+        area=file.area,
+        path=path,
+        seed=seed,
+        sun=build_sun(file.sun),
+        sky=build_sky(document),
+        fog=build_fog(file.fog),
+    )
+
+
+def _things(document: SceneDocument, forms: Forms) -> tuple[list[PlacedForm], dict[str, int]]:
+    """The things that the file names one by one, copies and all, and the instance ids it asks for."""
+    placed: list[PlacedForm] = []
+    wanted: dict[str, int] = {}
+    for name, fields in document.content.things.items():
+        form = forms.form(fields, ("things", name))
+        if fields.instance is not None:
+            wanted[name] = fields.instance
+            if not form.counted or fields.copies is not None:
+                message = "only for one thing that has a class, and no class of stuff"
+                raise document.error(("things", name, "instance"), message)
+        _check_ground(document, name, form, fields)
+        if fields.copies is not None:
+            placed += [PlacedForm(f"{name}_{n}", form, copy.pose()) for n, copy in enumerate(fields.copies, 1)]
+        elif fields.path is not None:
+            if form.motion == "free":
+                raise document.error(("things", name, "path"), "what is free obeys physics; remove motion: free")
+            path = build_motion_path(document, fields.path, fields.pose(), ("things", name, "path"))
+            placed.append(PlacedForm(name, form, path.pose_at(0.0), path))
+        else:
+            placed.append(PlacedForm(name, form, fields.pose()))
+    return placed, wanted
+
+
+def _check_ground(document: SceneDocument, name: str, form: Form, fields: SceneThingFields) -> None:
+    """Refuse a ground that moves or leans: its heights are straight above its grid."""
+    if not any(piece.collider.kind == "ground" for piece in form.pieces):
+        return
+    if fields.path is not None:
+        raise document.error(("things", name, "path"), "a ground stays where it is; remove one of the two")
+    for pose in [fields.pose()] if fields.copies is None else [copy.pose() for copy in fields.copies]:
+        if pose.rotation_matrix()[2, 2] < _UPRIGHT:
+            raise document.error(("things", name), "a ground stands upright; turn the mesh in its file")
+
+
+def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[str, int]) -> list[Thing]:
+    """All things; those with a class get instance ids, from 1 on, but not those that others ask for."""
+    taken: dict[int, str] = {}
+    for name, instance in wanted.items():
+        if instance in taken:
+            message = f"{taken[instance]} has {instance} already; take another"
+            raise document.error(("things", name, "instance"), message)
+        taken[instance] = name
+    things: list[Thing] = []
+    following = 1
+    for each in placed:
+        instance = wanted.get(each.name, NO_INSTANCE)
+        if each.form.counted and instance == NO_INSTANCE:
+            while following in taken:
+                following += 1
+            instance, following = following, following + 1
+            if instance > MOST_INSTANCES:
+                raise SimjudgeError(
+                    f"{document.path}: {each.name}: more than {MOST_INSTANCES} things with a class; place fewer"
+                )
+        things += each.things(instance)
+    return things

@@ -1,0 +1,195 @@
+"""Types of fields in a scene's file: points, colours, areas, references by name or number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic.json_schema import JsonSchemaValue
+
+from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, conflict, is_number, refusal
+from simjudge.core.text import one_line
+from simjudge.sim.scene.colour import parse_srgb, to_linear
+
+FARTHEST = 1e5
+"""Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger."""
+MOST_CLASSES = 255
+"""Class ids go from 1 to this: label images have 8 bits."""
+MOST_INSTANCES = 65535
+"""Instance ids go from 1 to this: label images have 16 bits."""
+
+
+@dataclass(frozen=True)
+class PointType(Vector):
+    """A point [x, y, z]; [x, y] is on the floor."""
+
+    names: str = "x y z"
+    largest: float = FARTHEST
+
+    def _read(self, value: Any) -> Any:
+        """The point."""
+        flat = isinstance(value, list | tuple) and len(value) == 2
+        return super()._read([*value, 0.0] if flat and all(map(is_number, value)) else value)
+
+    def schema(self) -> JsonSchemaValue:
+        """Two or three numbers."""
+        return super().schema() | {"minItems": 2}
+
+
+@dataclass(frozen=True)
+class ColourType(FieldType):
+    """An sRGB colour, as linear RGB."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return 'a colour "#rrggbb" or [red, green, blue] from 0 to 1 (sRGB)'
+
+    def _read(self, value: Any) -> Any:
+        """The linear values."""
+        given = parse_srgb(value)
+        if given is None:
+            raise refusal(self.needed)
+        return tuple(to_linear(given).tolist())
+
+    def schema(self) -> JsonSchemaValue:
+        """A text or three numbers."""
+        share = {"type": "number", "minimum": 0, "maximum": 1}
+        numbers = {"type": "array", "items": share, "minItems": 3, "maxItems": 3}
+        return {"anyOf": [{"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}, numbers]}
+
+
+@dataclass(frozen=True)
+class AreaType(Vector):
+    """A rectangle of the floor."""
+
+    names: str = "x0 y0 x1 y1"
+    largest: float = FARTHEST
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "[x0, y0, x1, y1] with x0 < x1 and y0 < y1"
+
+    def _read(self, value: Any) -> Any:
+        """The rectangle."""
+        x0, y0, x1, y1 = super()._read(value)
+        if not (x0 < x1 and y0 < y1):
+            raise refusal(self.needed)
+        return x0, y0, x1, y1
+
+
+@dataclass(frozen=True)
+class RepeatType(FieldType):
+    """Units of texture coordinates after which a texture repeats: one number, or [across, up]."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a number above 0, or two of them [across, up],"
+
+    def _read(self, value: Any) -> Any:
+        """Across and up."""
+        pair = value if isinstance(value, list | tuple) else [value, value]
+        if len(pair) != 2 or not all(is_number(each, FARTHEST) and each > 0 for each in pair):
+            raise refusal(self.needed)
+        return float(pair[0]), float(pair[1])
+
+    def schema(self) -> JsonSchemaValue:
+        """One number or two."""
+        number = {"type": "number", "exclusiveMinimum": 0}
+        return {"anyOf": [number, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}]}
+
+
+@dataclass(frozen=True)
+class ClassType(FieldType):
+    """A class by its name or its number."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return Whole(1, MOST_CLASSES).needed
+
+    def _read(self, value: Any) -> Any:
+        """The name or the number."""
+        return Text().read(value) if isinstance(value, str) else Whole(1, MOST_CLASSES).read(value)
+
+    def schema(self) -> JsonSchemaValue:
+        """A text or a number."""
+        return {"anyOf": [Text().schema(), Whole(1, MOST_CLASSES).schema()]}
+
+
+@dataclass(frozen=True)
+class NameType(FieldType):
+    """The name of a part of the scene."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "a name without /"
+
+    def _read(self, value: Any) -> Any:
+        """The name."""
+        if not isinstance(value, str) or not value or "/" in value:
+            raise conflict(f"{one_line(repr(value))} is no name; a text without / is needed")
+        return value
+
+    def schema(self) -> JsonSchemaValue:
+        """A text."""
+        return {"type": "string", "pattern": "^[^/]+$"}
+
+
+@dataclass(frozen=True)
+class RowKey(FieldType):
+    """Which rows of a table: [id, colour], or an id alone for all rows that have it."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "an id, or [id, colour],"
+
+    def _read(self, value: Any) -> Any:
+        """Id, or id and colour, as texts."""
+        key = value if isinstance(value, list) else [value]
+        if not 1 <= len(key) <= 2 or not all(isinstance(each, str | int | float) for each in key):
+            raise refusal(self.needed)
+        return tuple(str(each) for each in key)
+
+    def schema(self) -> JsonSchemaValue:
+        """One or two."""
+        each = {"type": ["string", "number"]}
+        return {"anyOf": [each, {"type": "array", "items": each, "minItems": 1, "maxItems": 2}]}
+
+
+@dataclass(frozen=True)
+class RowChange(FieldType):
+    """A row of a table, as it should be."""
+
+    @property
+    def needed(self) -> str:
+        """The phrase."""
+        return "[id, colour, x, y]"
+
+    def _read(self, value: Any) -> Any:
+        """Id and colour as texts, x and y in metres."""
+        whole = isinstance(value, list) and len(value) == 4 and all(is_number(each, FARTHEST) for each in value[2:])
+        if not whole or not all(isinstance(each, str | int | float) for each in value[:2]):
+            raise refusal(self.needed)
+        return str(value[0]), str(value[1]), float(value[2]), float(value[3])
+
+    def schema(self) -> JsonSchemaValue:
+        """Four values."""
+        return {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 4, "maxItems": 4}
+
+
+Amount = Annotated[float, Number(largest=FARTHEST)]
+Positive = Annotated[float, Number(gt=0, largest=FARTHEST)]
+NotNegative = Annotated[float, Number(ge=0, largest=FARTHEST)]
+Share = Annotated[float, Number(ge=0, le=1)]
+Point = Annotated[tuple[float, float, float], PointType()]
+Point2 = Annotated[tuple[float, float], Vector("x y", largest=FARTHEST)]
+Point3 = Annotated[tuple[float, float, float], Vector("x y z", largest=FARTHEST)]
+Area = Annotated[tuple[float, float, float, float], AreaType()]
+Colour = Annotated[tuple[float, float, float], ColourType()]
+Name = Annotated[str, NameType()]
+Reference = Annotated[str, Text("a name")]

@@ -1,0 +1,247 @@
+"""Pictures made to look like those of a reference, without training: by exposure, by colours, by low frequencies.
+
+Each way has two halves. `measure` takes numbers of a reference picture, `apply` gives a picture these numbers. Of a
+calibration set the mean of its pictures' numbers is taken (`reference_pictures`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import fft
+
+from simjudge.core.errors import UsageError
+from simjudge.sim.sensors.camera.filters import (
+    FULL_SCALE,
+    AnyImage,
+    FloatImage,
+    as_float,
+    camera_filter,
+    require,
+    require_colours,
+    to_type_of,
+)
+from simjudge.sim.sensors.camera.isp import inverse_gray_world, linear_light, match_exposure, srgb
+
+Numbers = npt.NDArray[np.float64]
+_TO_XYZ = np.array([
+    [0.4124564, 0.3575761, 0.1804375],
+    [0.2126729, 0.7151522, 0.0721750],
+    [0.0193339, 0.1191920, 0.9503041],
+])  # fmt: skip
+"""Linear sRGB to CIE XYZ (IEC 61966-2-1); each row is divided by the white of D65, its sum."""
+_TO_WHITE_SHARES = _TO_XYZ / _TO_XYZ.sum(1, keepdims=True)
+_FROM_WHITE_SHARES = np.linalg.inv(_TO_WHITE_SHARES)
+_BEND = 6 / 29
+"""Cube root below which CIELAB's curve is a straight line."""
+_NO_CONTRAST = 1e-6
+"""Standard deviation of a channel of CIELAB below which it has no contrast to scale."""
+WIDEST_SHARE = 0.4
+"""Of the shorter side, for `fourier_adaptation`: the window must not reach the highest frequency."""
+
+
+@camera_filter
+def colour_transfer(
+    image: AnyImage,
+    *,
+    lightness: float,
+    a: float,
+    b: float,
+    lightness_deviation: float,
+    a_deviation: float,
+    b_deviation: float,
+) -> AnyImage:
+    """Give each image the mean and standard deviation of L*, a* and b* that a calibration set has (Reinhard).
+
+    Each channel of CIELAB is shifted and scaled by itself. A channel of a single value gets the mean only.
+
+    Args:
+        image: (H, W, 3), display values, uint8 or floating point.
+        lightness, a, b: means of L* (0 to 100), a* and b*.
+
+    Returns:
+        The image with these statistics, same type and shape.
+
+    Raises:
+        UsageError: a number is not finite, or a deviation is negative.
+
+    Source:
+        Reinhard, Ashikhmin, Gooch and Shirley, "Color transfer between images", IEEE Computer Graphics and
+        Applications 21(5), 2001, in CIELAB in place of their l-alpha-beta.
+    """
+    require_colours(image, "colour_transfer")
+    means = np.array([lightness, a, b], np.float64)
+    deviations = np.array([lightness_deviation, a_deviation, b_deviation], np.float64)
+    held = bool(np.isfinite([means, deviations]).all() and (deviations >= 0).all())
+    require(held, "colour_transfer: means must be finite, and deviations 0 or more")
+    lab = cielab(as_float(image))
+    old_means, old_deviations = lab.mean((0, 1)), lab.std((0, 1))
+    gains = np.divide(deviations, old_deviations, out=np.ones(3), where=old_deviations > _NO_CONTRAST)
+    return to_type_of(image, display_values((lab - old_means) * gains + means))
+
+
+def cielab(image: FloatImage) -> npt.NDArray[np.float64]:
+    """CIELAB under D65 of display values (sRGB).
+
+    Args:
+        image: (H, W, 3), floating point, full scale 1.
+
+    Returns:
+        (H, W, 3): L*, a*, b*.
+    """
+    shares = linear_light(image.astype(np.float64)) @ _TO_WHITE_SHARES.T
+    roots = np.where(shares > _BEND**3, np.cbrt(shares), shares / (3 * _BEND**2) + 4 / 29)
+    x, y, z = np.moveaxis(roots, -1, 0)
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], -1)
+
+
+def display_values(lab: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The inverse of `cielab`; colours that a display cannot show lie outside [0, 1].
+
+    Args:
+        lab: (H, W, 3): L*, a*, b*.
+
+    Returns:
+        (H, W, 3), display values (sRGB), full scale 1.
+    """
+    y = (lab[:, :, 0] + 16) / 116
+    roots = np.stack([y + lab[:, :, 1] / 500, y, y - lab[:, :, 2] / 200], -1)
+    shares = np.where(roots > _BEND, roots**3, 3 * _BEND**2 * (roots - 4 / 29))
+    return np.asarray(srgb(shares @ _FROM_WHITE_SHARES.T))
+
+
+def fourier_adaptation(image: AnyImage, amplitudes: Numbers, share: float) -> AnyImage:
+    """Give an image the amplitudes of low frequencies that a reference has; phases and higher frequencies stay.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        amplitudes: (2 N + 1, 2 N + 1, 3) of the reference, by `low_frequency_amplitudes`.
+        share: half the width of the window of swapped frequencies, as a share of the shorter side: beta of the source.
+
+    Returns:
+        The adapted image, same type and shape.
+
+    Source:
+        Yang and Soatto, "FDA: Fourier domain adaptation for semantic segmentation", CVPR 2020, Eq. (1) to (3).
+    """
+    values = as_float(image)
+    reach = window_reach(image.shape[:2], share)
+    extra = (len(amplitudes) - (2 * reach + 1)) // 2
+    wanted = amplitudes[extra : len(amplitudes) - extra, extra : len(amplitudes) - extra]
+    spectrum = np.asarray(fft.fft2(values, axes=(0, 1), norm="forward"))
+    window = _window(reach)
+    phase = np.angle(spectrum[window])
+    spectrum[window] = wanted * np.exp(1j * phase)
+    return to_type_of(image, np.asarray(fft.ifft2(spectrum, axes=(0, 1), norm="forward")).real)
+
+
+def low_frequency_amplitudes(image: AnyImage, reach: int) -> Numbers:
+    """The amplitudes of an image's low frequencies, divided by the number of pixels: they hold for any size.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point, larger than 2 reach + 1 each way.
+
+    Returns:
+        (2 reach + 1, 2 reach + 1, 3), from -reach to reach each way, full scale 1.
+    """
+    if min(image.shape[:2]) < 2 * reach + 1:
+        raise UsageError(
+            f"a reference picture of {image.shape[1]}x{image.shape[0]}: {2 * reach + 1} pixels each way are needed;"
+            " give a smaller --fourier-share"
+        )
+    spectrum = np.asarray(fft.fft2(as_float(image), axes=(0, 1), norm="forward"))
+    return np.asarray(np.abs(spectrum[_window(reach)]), np.float64)
+
+
+def window_reach(size: tuple[int, ...], share: float) -> int:
+    """The highest frequency that `fourier_adaptation` swaps, periods an image.
+
+    Args:
+        size: height and width, pixels.
+    """
+    return int(min(size) * share)
+
+
+def _window(reach: int) -> tuple[Any, ...]:
+    frequencies = np.arange(-reach, reach + 1)
+    return np.ix_(frequencies, frequencies)
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """A way to make pictures look like those of a reference.
+
+    Attributes:
+        name: of the filter, for records.
+        measure: numbers of a reference picture, the same shape for each.
+        apply: gives a picture these numbers.
+        parameters: takes the numbers as the parameters of the camera filter of this name; None where there is none.
+    """
+
+    name: str
+    measure: Callable[[AnyImage], Numbers]
+    apply: Callable[[AnyImage, Numbers], AnyImage]
+    parameters: Callable[[Numbers], dict[str, float]] | None
+
+
+def _exposure(image: AnyImage) -> Numbers:
+    values = as_float(image)
+    return np.array([values.mean(dtype=np.float64), values.std(dtype=np.float64)]) * FULL_SCALE
+
+
+def _channel_means(image: AnyImage) -> Numbers:
+    return np.asarray(as_float(image).mean((0, 1), dtype=np.float64)) * FULL_SCALE
+
+
+def _lab_statistics(image: AnyImage) -> Numbers:
+    lab = cielab(as_float(image))
+    return np.concatenate([lab.mean((0, 1)), lab.std((0, 1))])
+
+
+def _by_filter(
+    function: Callable[..., AnyImage], measure: Callable[[AnyImage], Numbers], names: tuple[str, ...]
+) -> Adaptation:
+    """The adaptation of a camera filter whose parameters are the numbers."""
+
+    def parameters(numbers: Numbers) -> dict[str, float]:
+        return dict(zip(names, numbers.tolist(), strict=True))
+
+    def apply(image: AnyImage, numbers: Numbers) -> AnyImage:
+        return function(image, **parameters(numbers))
+
+    return Adaptation(function.__name__, measure, apply, parameters)
+
+
+EXPOSURE = _by_filter(match_exposure, _exposure, ("mean", "deviation"))
+"""Mean and standard deviation over all pixels and channels."""
+CHANNEL_MEANS = _by_filter(inverse_gray_world, _channel_means, ("red", "green", "blue"))
+"""The proportions of the channels' means."""
+COLOUR_TRANSFER = _by_filter(
+    colour_transfer,
+    _lab_statistics,
+    ("lightness", "a", "b", "lightness_deviation", "a_deviation", "b_deviation"),
+)
+"""Means and standard deviations in CIELAB (Reinhard)."""
+
+
+def fourier(share: float, reach: int) -> Adaptation:
+    """The adaptation by low frequencies (FDA).
+
+    Args:
+        share: half the width of the window, as a share of the shorter side of the picture that is adapted.
+
+    Raises:
+        UsageError: the share is out of its range.
+    """
+    in_range = 0 < share <= WIDEST_SHARE
+    require(in_range, f"--fourier-share {share:g}: it must be above 0, and {WIDEST_SHARE:g} at most")
+    return Adaptation(
+        fourier_adaptation.__name__,
+        lambda image: low_frequency_amplitudes(image, reach),
+        lambda image, numbers: fourier_adaptation(image, numbers, share),
+        None,
+    )

@@ -1,0 +1,118 @@
+"""What a recording holds of a camera beside its images: camera_info, and where it was (tf)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE, standard_types
+from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
+from simjudge.data.rosbag2.writing import DEFAULT_TOPICS, camera_topics
+from simjudge.geometry.poses import Pose
+from simjudge.sim.sensors.camera.calibration import Calibration
+from simjudge.sim.sensors.camera.depth import depth_message_fields, depth_topics
+from simjudge.sim.sensors.camera.depth_filters import DepthImage
+from simjudge.sim.sensors.camera.label_images import LabelImage, label_message_fields
+
+CAMERA_INFO_TOPIC = DEFAULT_TOPICS[CAMERA_INFO]
+TF_TOPIC = "/tf"
+
+
+class CameraMessages:
+    """Makes the messages of one camera, a frame at a time."""
+
+    def __init__(self, calibration: Calibration, fixed_frame: str, frame_id: str = FRAME_ID) -> None:
+        """Remember the camera."""
+        self._types = standard_types().types
+        self._calibration, self._fixed_frame, self._frame_id = calibration, fixed_frame, frame_id
+
+    def at(self, stamp: int, pose: Pose, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
+        """Topic and message of camera_info and tf, as `write_recording` takes them.
+
+        Args:
+            stamp: nanoseconds.
+            pose: of the optical frame in the fixed frame.
+        """
+        yield camera_topics(camera)[CAMERA_INFO], self.info(stamp)
+        yield TF_TOPIC, self.transform(stamp, pose)
+
+    def depth(self, stamp: int, depth: DepthImage, camera: str = CAMERA) -> Iterator[tuple[str, Any]]:
+        """Topic and message of a depth image and of its camera_info, which is the camera's own.
+
+        Args:
+            stamp: nanoseconds.
+            depth: metres.
+        """
+        image, info = depth_topics(camera)
+        yield image, self._new(IMAGE, header=self._header(stamp, self._frame_id), **depth_message_fields(depth))
+        yield info, self.info(stamp)
+
+    def label_image(self, stamp: int, kind: str, values: LabelImage, camera: str = CAMERA) -> tuple[str, Any]:
+        """Topic and message of a label image, as a simulated camera publishes it.
+
+        Args:
+            stamp: nanoseconds.
+            values: class or instance of each pixel.
+        """
+        header = self._header(stamp, self._frame_id)
+        return f"/{camera}/{kind}", self._new(IMAGE, header=header, **label_message_fields(kind, values))
+
+    def info(self, stamp: int) -> Any:
+        """The camera_info.
+
+        Args:
+            stamp: nanoseconds, of the message's header.
+        """
+        made = self._calibration
+        none = self._new(
+            "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
+        )
+        return self._new(
+            CAMERA_INFO,
+            header=self._header(stamp, self._frame_id),
+            height=made.size[1],
+            width=made.size[0],
+            distortion_model=made.model,
+            d=np.asarray(made.distortion, np.float64),
+            k=np.asarray(made.matrix, np.float64).reshape(-1),
+            r=np.asarray(made.rectification, np.float64).reshape(-1),
+            p=np.asarray(made.projection, np.float64).reshape(-1),
+            binning_x=0,
+            binning_y=0,
+            roi=none,
+        )
+
+    def transform(self, stamp: int, camera: Pose) -> Any:
+        """The pose as a TFMessage.
+
+        Args:
+            stamp: nanoseconds, of the transform's header.
+            camera: pose of the optical frame (REP 103) in the fixed frame, metres.
+
+        Returns:
+            Tf2_msgs/TFMessage with one transform, from the fixed frame to the optical frame.
+        """
+        x, y, z = camera.position
+        qx, qy, qz, qw = camera.orientation
+        moved = self._new(
+            "geometry_msgs/msg/Transform",
+            translation=self._new("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
+            rotation=self._new("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
+        )
+        stamped = self._new(
+            "geometry_msgs/msg/TransformStamped",
+            header=self._header(stamp, self._fixed_frame),
+            child_frame_id=self._frame_id,
+            transform=moved,
+        )
+        return self._new("tf2_msgs/msg/TFMessage", transforms=[stamped])
+
+    def _header(self, stamp: int, frame_id: str) -> Any:
+        sec, nanosec = divmod(stamp, 1_000_000_000)
+        time = self._new("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+        return self._new("std_msgs/msg/Header", stamp=time, frame_id=frame_id)
+
+    def _new(self, kind: str, /, **values: Any) -> Any:
+        return self._types[kind](**values)

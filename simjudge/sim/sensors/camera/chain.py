@@ -1,0 +1,212 @@
+"""Chains of filters, and a set's images seen through one, image by image.
+
+The filter `srgb` divides a chain: steps before it act on linear light, steps after it on display values. A chain
+without it acts on display values only: light is encoded first, as in Chrono::Sensor, whose noise acts on gamma-encoded
+values. So one chain suits both a renderer's light (`develop_light`) and images that exist (`apply_steps`), which are
+decoded first where the chain has an `srgb`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
+from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, AnyImage, FloatImage, as_uint8
+from simjudge.sim.sensors.camera.grey_levels import srgb_levels
+from simjudge.sim.sensors.camera.isp import linear_light, srgb
+from simjudge.sim.sensors.camera.physical_noise import emva1288_noise, physical_noise
+
+ENCODING = "srgb"
+"""The filter that turns linear light into display values; a chain has it once at most."""
+LINEAR_NOISE = (physical_noise.__name__, emva1288_noise.__name__)
+"""Filters of noise whose law holds in linear light only."""
+SAME_NOISE = (*LINEAR_NOISE, "shot_noise")
+"""Filters of photon and read noise: a chain has one of them."""
+GRAY = "gray"
+"""The filter after which an image has one channel."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One filter of a chain, by name, with its parameters (all but the seed)."""
+
+    name: str
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that the filter exists and has these parameters."""
+        CAMERA_FILTERS.check(self.name, self.parameters)
+
+
+@dataclass(frozen=True)
+class FrameStep:
+    """A step that differs from frame to frame of one set, such as a match with each picture's real twin.
+
+    Attributes:
+        name: of what it does, for records.
+        function: takes the number of a frame and its image, and returns another of the same type.
+    """
+
+    name: str
+    function: Callable[[int, AnyImage], AnyImage]
+
+
+BoundStep = Step | Callable[[AnyImage], AnyImage]
+"""A step for one image."""
+
+
+def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...] = 0) -> AnyImage:
+    """Run an image through a chain, in floating point, so that uint8 rounds and saturates once, at the end.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point with full scale 1; display values (sRGB).
+        seed: of the random filters; each step of the chain draws numbers of its own.
+
+    Returns:
+        An image of the same type; (H, W, 1) where the chain has `gray`.
+
+    Raises:
+        UsageError: the chain has `srgb` more than once, or a filter refuses its parameters or what it gets.
+    """
+    current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
+    current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
+    return as_uint8(current) if image.dtype == np.uint8 else current
+
+
+def develop_light(
+    light: FloatImage, steps: Sequence[Step], seed: int | tuple[int, ...] = 0, amplification: float = 1.0
+) -> RgbImage:
+    """Make the image that a camera with this chain hands over of the light on its sensor.
+
+    Args:
+        light: (H, W, 3), floating point, linear, amplified, 1 is full scale.
+        steps: the chain; one without `srgb` gets light that is encoded already.
+        seed: as in `apply_steps`: the same seed gives the same noise in both.
+        amplification: by what the amplifier has multiplied the light; filters of noise count it.
+
+    Returns:
+        uint8 (H, W, 3), or (H, W, 1) where the chain has `gray`.
+    """
+    if not encodes(steps):
+        return as_uint8(_run(srgb(light), steps, seed, amplification)) if steps else srgb_levels(light)
+    if steps[-1].name == ENCODING:
+        return srgb_levels(_run(light, steps[:-1], seed, amplification))
+    return as_uint8(_run(light, steps, seed, amplification))
+
+
+def encodes(steps: Sequence[BoundStep]) -> bool:
+    """Whether a chain turns light into display values itself.
+
+    Raises:
+        UsageError: it does so more than once.
+    """
+    count = sum(isinstance(step, Step) and step.name == ENCODING for step in steps)
+    if count > 1:
+        raise UsageError(f"filter {ENCODING}: {count} times in one chain; light is encoded once")
+    return count == 1
+
+
+def is_gray(steps: Sequence[Step | FrameStep]) -> bool:
+    """Whether a chain makes images of one channel."""
+    return any(step.name == GRAY for step in steps)
+
+
+def frame_seed(seed: int, frame_name: str) -> tuple[int, int]:
+    """The seed of a frame's random filters: it follows from the set's seed and the frame's name alone.
+
+    Returns:
+        The set's seed and the CRC-32 of the name, as entropy for `numpy.random.default_rng`.
+    """
+    return seed, zlib.crc32(frame_name.encode())
+
+
+def stored_quality(steps: Sequence[Step | FrameStep]) -> int | None:
+    """The quality of the JPEG that a chain ends in; None where it ends in something else.
+
+    Returns:
+        1 to 100, or None.
+    """
+    last = steps[-1] if steps else None
+    return int(last.parameters["quality"]) if isinstance(last, Step) and last.name == "jpeg" else None
+
+
+def _run(
+    current: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[int, ...], amplification: float = 1.0
+) -> AnyImage:
+    entropy = (seed,) if isinstance(seed, int) else tuple(seed)
+    for number, step in enumerate(steps):
+        if not isinstance(step, Step):
+            current = step(current)
+            continue
+        supplied = {"seed": (*entropy, number), "amplification": amplification}
+        given = {name: supplied[name] for name in CAMERA_FILTERS.supplied(step.name)}
+        current = CAMERA_FILTERS.find(step.name)(current, **step.parameters, **given)
+    return current
+
+
+@dataclass(frozen=True)
+class FilteredImages:
+    """Images seen through a chain, filtered when read; nothing is kept.
+
+    A frame's noise follows from the seed and the frame's name alone: it does not depend on the order of reading, nor
+    on which other frames the set holds.
+
+    Attributes:
+        source: the images.
+        names: the frames' names.
+        steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG. Where it makes one channel,
+            the encoded image is a PNG of it; else images are raw.
+        seed: of the random filters, 0 or more.
+    """
+
+    source: Images
+    names: Sequence[str]
+    steps: Sequence[Step | FrameStep]
+    seed: int = 0
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.source)
+
+    def has(self, index: int) -> bool:
+        """Whether frame `index` has an image: see `Images.has`."""
+        return self.source.has(index)
+
+    def read(self, index: int) -> RgbImage:
+        """The filtered pixels of frame `index`: see `Images.read`."""
+        return as_rgb(as_uint8(self._through(index, self.steps)))
+
+    def read_encoded(self, index: int) -> EncodedImage | None:
+        """The filtered image as JPEG where the chain ends in one, PNG where it is gray: see `Images.read_encoded`."""
+        if not self.has(index):
+            return None
+        quality = stored_quality(self.steps)
+        if quality is None:
+            gray = is_gray(self.steps)
+            return EncodedImage(encode_png(as_uint8(self._through(index, self.steps))), ".png") if gray else None
+        return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
+
+    def _through(self, index: int, steps: Sequence[Step | FrameStep]) -> AnyImage:
+        bound = [step if isinstance(step, Step) else partial(step.function, index) for step in steps]
+        return apply_steps(self.source.read(index), bound, frame_seed(self.seed, self.names[index]))
+
+
+def filtered(frames: FrameSet, steps: Sequence[Step | FrameStep], seed: int = 0) -> FrameSet:
+    """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
+
+    Raises:
+        UsageError: the set has no images, or the seed is negative.
+    """
+    if frames.images is None:
+        raise UsageError(f"{frames.name}: has no images to filter")
+    if seed < 0:
+        raise UsageError(f"seed {seed}: must be 0 or more")
+    seen = replace(frames, images=FilteredImages(frames.images, list(frames.frame_name), list(steps), seed))
+    return seen.with_predictions(None)

@@ -1,0 +1,224 @@
+"""Camera filters by name. Each is an ordinary function on an RGB image and can be used alone.
+
+An image is (H, W, 3), red first, or (H, W, 1) behind the filter `gray`: either uint8 grey levels 0..255, or floating
+point where 1.0 is full scale (255). What goes in comes out: uint8 is rounded and saturates at 0 and 255; floating
+point keeps its type and is not clipped, so that a chain of filters saturates once, at its end, as a sensor does
+(`chain.apply_steps`).
+
+A filter of your own is a function decorated with `camera_filter`: it takes the image and keyword parameters, leaves
+the image as it is, and returns another of the same type (`as_float` and `to_type_of` help).
+`simjudge.sim.sensors.plugins` says how it is found. With a parameter `seed` it is random, and must draw the same
+numbers from the same seed. With a parameter `amplification` it is told by what the camera's amplifier multiplies
+(`auto_exposure`), 1 without one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.errors import UsageError
+from simjudge.core.images import encode_jpeg
+from simjudge.sim.sensors.filter_registry import FilterRegistry
+
+WIDEST_BLUR = 1000
+"""Pixels of standard deviation: the kernel grows with it."""
+FULL_SCALE = 255.0
+AnyImage = npt.NDArray[Any]
+"""uint8 or floating point, height x width x 3, red first."""
+FloatImage = npt.NDArray[np.floating[Any]]
+Filter = Callable[..., AnyImage]
+
+CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification"}))
+"""All filters of cameras. Each takes the image and keyword parameters."""
+camera_filter = CAMERA_FILTERS.register
+"""The decorator that registers a filter under its function's name."""
+
+
+@camera_filter
+def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
+    """Blur as a Gaussian point-spread function of standard deviation `sigma` pixels does; edges are mirrored.
+
+    The kernel reaches 4 sigma to each side.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        sigma: standard deviation of the point-spread function, pixels, 0 or more.
+
+    Returns:
+        The blurred image, same type and shape.
+
+    Raises:
+        UsageError: sigma is negative, or above `WIDEST_BLUR`.
+    """
+    require(0 <= sigma <= WIDEST_BLUR, f"gaussian_blur: sigma {sigma} px; it must be 0 or more, {WIDEST_BLUR} at most")
+    if sigma == 0:
+        return image.copy()
+    width = 2 * math.ceil(4 * sigma) + 1
+    blurred = cv2.GaussianBlur(as_float(image), (width, width), sigma, borderType=cv2.BORDER_REFLECT_101)
+    return to_type_of(image, np.asarray(blurred).reshape(image.shape))
+
+
+@camera_filter
+def vignetting(image: AnyImage, *, half_angle: float) -> AnyImage:
+    """Darken towards the corners by the cosine-fourth law; `half_angle` is the view's angle in the corners, degrees.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        half_angle: angle between the optical axis and the rays of the corners, degrees, 0 to below 90.
+
+    Returns:
+        The darkened image, same type and shape.
+
+    Raises:
+        UsageError: half_angle is out of its range.
+    """
+    require(0 <= half_angle < 90, f"vignetting: half angle {half_angle} degrees; it must be in [0, 90)")
+    height, width = image.shape[:2]
+    x, y = np.arange(width) - (width - 1) / 2, np.arange(height) - (height - 1) / 2
+    corner_squared = max(x[0] ** 2 + y[0] ** 2, 1.0)
+    tan_squared = (x[None, :] ** 2 + y[:, None] ** 2) / corner_squared * math.tan(math.radians(half_angle)) ** 2
+    return to_type_of(image, as_float(image) * (1 / (1 + tan_squared) ** 2)[:, :, None])
+
+
+@camera_filter
+def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...] = 0) -> AnyImage:
+    """Add independent Gaussian noise of standard deviation `sigma` grey levels (of 255) to every pixel and channel.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+        sigma: standard deviation, grey levels of 255, 0 or more.
+
+    Returns:
+        The noisy image, same type and shape.
+
+    Raises:
+        UsageError: sigma is negative or not finite.
+    """
+    require(sigma >= 0 and math.isfinite(sigma), f"gaussian_noise: sigma {sigma} grey levels; it must be 0 or more")
+    drawn = np.random.default_rng(seed).standard_normal(image.shape, np.float32)
+    return to_type_of(image, as_float(image) + drawn * np.float32(sigma / FULL_SCALE))
+
+
+@camera_filter
+def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue: float = 1.0) -> AnyImage:
+    """Multiply each channel by a gain.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+
+    Returns:
+        The image with scaled channels, same type and shape.
+
+    Raises:
+        UsageError: a gain is negative or not finite.
+    """
+    require_colours(image, "white_balance")
+    gains = np.array([red, green, blue])
+    finite = bool(np.all(np.isfinite(gains)) and np.all(gains >= 0))
+    require(finite, f"white_balance: gains {red}, {green}, {blue}; each must be 0 or more")
+    return to_type_of(image, as_float(image) * gains)
+
+
+@camera_filter
+def gamma(image: AnyImage, *, exponent: float) -> AnyImage:
+    """Raise values (1 is full scale) to a power: above 1 darkens the mid tones, below 1 lifts them.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+
+    Returns:
+        The image with each value raised to the exponent, same type and shape.
+
+    Raises:
+        UsageError: exponent is not above 0, or not finite.
+    """
+    require(exponent > 0 and math.isfinite(exponent), f"gamma: exponent {exponent}; it must be above 0")
+    return to_type_of(image, np.maximum(as_float(image), 0) ** exponent)
+
+
+@camera_filter
+def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
+    """Encode as JPEG and decode again; saturates floating point too.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+
+    Returns:
+        The decoded image, same type and shape.
+
+    Raises:
+        UsageError: quality is out of its range.
+    """
+    require(1 <= quality <= 100, f"jpeg: quality {quality}; it must be in 1..100")
+    data = np.frombuffer(encode_jpeg(as_uint8(image), int(quality)), np.uint8)
+    if image.shape[2] == 1:
+        decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE))[:, :, None]
+    else:
+        decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))[:, :, ::-1]
+    return to_type_of(image, as_float(decoded))
+
+
+def as_uint8(image: AnyImage) -> npt.NDArray[np.uint8]:
+    """Round to grey levels, saturating at 0 and 255.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point with full scale 1.
+
+    Returns:
+        Uint8 (H, W, 3), 0 to 255.
+    """
+    if image.dtype == np.uint8:
+        return image
+    return np.clip(np.rint(image * FULL_SCALE), 0, FULL_SCALE).astype(np.uint8)
+
+
+def as_float(image: AnyImage) -> FloatImage:
+    """The image in floating point, full scale 1; single precision unless it came in double.
+
+    Args:
+        image: (H, W, 3), uint8 or floating point.
+
+    Returns:
+        Floating point (H, W, 3), full scale 1.
+
+    Raises:
+        UsageError: the image has another integer type.
+    """
+    if image.dtype == np.uint8:
+        return image.astype(np.float32) / np.float32(FULL_SCALE)
+    if not np.issubdtype(image.dtype, np.floating):
+        raise UsageError(f"an image of type {image.dtype} cannot be filtered; give uint8 or floating point")
+    return image
+
+
+def to_type_of(original: AnyImage, filtered: AnyImage) -> AnyImage:
+    """Give a filtered image the type that the original has.
+
+    Args:
+        filtered: floating point (H, W, 3), full scale 1.
+
+    Returns:
+        The filtered image in the original's type; uint8 is rounded and saturates.
+    """
+    return as_uint8(filtered) if original.dtype == np.uint8 else filtered.astype(original.dtype)
+
+
+def require_colours(image: AnyImage, name: str) -> None:
+    """Refuse an image of one channel in a filter that needs three.
+
+    Args:
+        image: (H, W, 3) or (H, W, 1).
+    """
+    require(image.shape[2] == 3, f"filter {name} needs colours; put it above gray")
+
+
+def require(holds: bool, message: str) -> None:  # noqa: FBT001 - an assertion with a message
+    """Refuse a parameter that makes no sense: UsageError with the message, unless it holds."""
+    if not holds:
+        raise UsageError(message)

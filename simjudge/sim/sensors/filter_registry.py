@@ -1,0 +1,99 @@
+"""What filters of cameras and filters of readings have in common: names, and the parameters that a file can give."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from simjudge.core.errors import UsageError
+from simjudge.core.text import near_name, nearest_name, one_line
+from simjudge.sim.sensors.plugins import load_plugins
+
+AnyFilter = TypeVar("AnyFilter", bound=Callable[..., Any])
+OneFilter = TypeVar("OneFilter", bound=Callable[..., Any])
+
+
+class FilterRegistry(Generic[AnyFilter]):
+    """Filters by name. A filter is a function of what it filters, its first parameter, and of keyword parameters.
+
+    Attributes:
+        functions: all filters that are loaded, by name.
+    """
+
+    def __init__(self, noun: str, supplied: frozenset[str]) -> None:
+        """Begin without filters.
+
+        Args:
+            supplied: parameters that simjudge gives where a filter has them; a file cannot.
+        """
+        self.functions: dict[str, AnyFilter] = {}
+        self._noun, self._supplied = noun, supplied
+
+    def register(self, function: OneFilter) -> OneFilter:
+        """Register a filter under its function's name; to be used as a decorator."""
+        self.functions[function.__name__] = function  # type: ignore[assignment] # decorators keep the exact type
+        return function
+
+    def find(self, name: str) -> AnyFilter:
+        """The filter of a name, from simjudge or from a plugin.
+
+        Raises:
+            UsageError: there is none of that name, or a plugin cannot be imported.
+        """
+        if name not in self.functions:
+            load_plugins()
+        if name not in self.functions:
+            raise UsageError(f"no {self._noun} is called {one_line(name)!r}{nearest_name(name, self.functions)}")
+        return self.functions[name]
+
+    def parameters(self, name: str) -> dict[str, inspect.Parameter]:
+        """The parameters of a filter that a file can give."""
+        _, *others = inspect.signature(self.find(name)).parameters.items()
+        return {key: parameter for key, parameter in others if key not in self._supplied}
+
+    def supplied(self, name: str) -> frozenset[str]:
+        """The parameters of a filter that simjudge gives."""
+        return self._supplied & inspect.signature(self.find(name)).parameters.keys()
+
+    def parameter_types(self, name: str) -> dict[str, str]:
+        """The parameters of a filter that are numbers or texts, with the type's name in JSON schemas."""
+        hints = typing.get_type_hints(self.find(name))
+        found = {parameter: _schema_type(hints.get(parameter)) for parameter in self.parameters(name)}
+        return {parameter: kind for parameter, kind in found.items() if kind}
+
+    def tables(self) -> list[dict[str, Any]]:
+        """JSON schemas of simjudge's own filters with their parameters: `name: {parameter: value, ...}`."""
+        tables: list[dict[str, Any]] = []
+        for name, function in sorted(self.functions.items()):
+            if not function.__module__.startswith("simjudge."):
+                continue
+            properties = {parameter: {"type": kind} for parameter, kind in self.parameter_types(name).items()}
+            needed = [key for key, each in self.parameters(name).items() if each.default is each.empty]
+            table = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+            tables.append({
+                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
+                "description": str(inspect.getdoc(function)).splitlines()[0],
+            })  # fmt: skip
+        return tables
+
+    def check(self, name: str, given: Mapping[str, Any]) -> None:
+        """Check that a filter exists, has the parameters that are given, and is given those that it needs.
+
+        Raises:
+            UsageError: one of this does not hold.
+        """
+        known = self.parameters(name)
+        unknown = next((key for key in given if key not in known), None)
+        if unknown is not None:
+            has = near_name(unknown, known) or f"; it has {', '.join(known) or 'none'}"
+            raise UsageError(f"filter {name}: no parameter {one_line(unknown)!r}{has}")
+        for key, parameter in known.items():
+            if parameter.default is parameter.empty and key not in given:
+                raise UsageError(f"filter {name}: {key} is missing")
+
+
+def _schema_type(hint: Any) -> str:
+    parts = {hint, *typing.get_args(hint)}
+    return "number" if parts & {int, float} else "string" if str in parts else ""

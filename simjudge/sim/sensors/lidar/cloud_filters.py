@@ -1,0 +1,198 @@
+"""Filters of a lidar's clouds by name: what a device, its driver or its network does to what was measured.
+
+A filter is a function decorated with `cloud_filter`. It takes a cloud as the device measures it, ranges and angles and
+not yet x, y and z, and keyword parameters. It returns another cloud, or None for one that is lost. With a parameter
+`random` it gets a seeded generator of its own for each cloud, so that clouds do not depend on those before them.
+`simjudge.sim.sensors.plugins` says how filters of one's own are found.
+
+A filter acts on the exact cloud before noise ("generate"), on the noisy cloud ("filter"), or after those, on what is
+handed over ("access").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.sim.sensors.filter_registry import FilterRegistry
+from simjudge.sim.sensors.reading_filters import FilterStep, Stage
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasuredCloud(ShortRepr):
+    """What a lidar measures in one turn, before it becomes x, y and z. Columns of P returns, in the order of time.
+
+    Attributes:
+        sensor: name of the lidar.
+        stamp: nanoseconds, the end of the turn.
+        range: (P,), metres.
+        azimuth, elevation: (P,), radians, in the sensor's frame at the return's own instant.
+        intensity: (P,), as the device reports it.
+        ring, column: int64 (P,), of the beam.
+        time: (P,), seconds from the stamp, 0 or before.
+        row: int64 (P,), of the return in the truth that is kept beside the cloud. A filter keeps it as it is.
+    """
+
+    sensor: str
+    stamp: int
+    range: FloatArray
+    azimuth: FloatArray
+    elevation: FloatArray
+    intensity: FloatArray
+    ring: IntArray
+    column: IntArray
+    time: FloatArray
+    row: IntArray
+
+    def __len__(self) -> int:
+        """The number of returns."""
+        return len(self.range)
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> MeasuredCloud:
+        """The cloud with some of its returns.
+
+        Args:
+            kept: (P,), which ones.
+        """
+        return self.take(np.flatnonzero(kept))
+
+    def take(self, rows: IntArray) -> MeasuredCloud:
+        """The cloud with the returns of some rows.
+
+        Args:
+            rows: int64, in any order.
+        """
+        columns: dict[str, Any] = {
+            each.name: getattr(self, each.name)[rows] for each in fields(self) if each.name not in {"sensor", "stamp"}
+        }
+        return replace(self, **columns)
+
+
+CloudFilter = Callable[..., MeasuredCloud | None]
+CLOUD_FILTERS: FilterRegistry[CloudFilter] = FilterRegistry("filter of clouds", frozenset({"random"}))
+"""All filters of clouds."""
+cloud_filter = CLOUD_FILTERS.register
+"""The decorator that registers a filter under its function's name; see the module."""
+
+
+@dataclass(frozen=True)
+class CloudFilterStep(FilterStep):
+    """One filter of a lidar; see `FilterStep`."""
+
+    registry: ClassVar[FilterRegistry[Any]] = CLOUD_FILTERS
+
+
+@dataclass(frozen=True)
+class CloudFilters:
+    """The filters of one cloud.
+
+    Attributes:
+        steps: all filters of the lidar.
+        stamp: of the cloud, nanoseconds.
+        seed: of the cloud; each filter draws numbers of its own.
+    """
+
+    steps: tuple[FilterStep, ...] = ()
+    stamp: int = 0
+    seed: tuple[int, ...] = (0,)
+
+    def run(self, cloud: MeasuredCloud, stage: Stage) -> MeasuredCloud | None:
+        """Send a cloud through the filters of one stage.
+
+        Returns:
+            As it comes out; None where it is lost.
+
+        Raises:
+            UsageError: a parameter makes no sense, or a filter returns something else.
+        """
+        current: MeasuredCloud | None = cloud
+        for number, step in enumerate(self.steps):
+            if step.stage != stage or current is None:
+                continue
+            given: dict[str, Any] = dict(step.parameters)
+            if "random" in CLOUD_FILTERS.supplied(step.name):
+                given["random"] = np.random.default_rng((*self.seed, number))
+            current = CLOUD_FILTERS.find(step.name)(current, **given)
+            if current is not None and not isinstance(current, MeasuredCloud):
+                raise UsageError(f"filter {step.name}: returns a {type(current).__name__}; a MeasuredCloud is needed")
+        return current
+
+
+NO_FILTERS = CloudFilters()
+
+
+@cloud_filter
+def drop(cloud: MeasuredCloud, *, probability: float, random: np.random.Generator) -> MeasuredCloud | None:
+    """Lose whole clouds at random, as a network does.
+
+    Args:
+        probability: 0 to 1, of losing a cloud.
+
+    Raises:
+        UsageError: the probability is not from 0 to 1.
+    """
+    _check_probability("drop", probability)
+    return None if random.random() < probability else cloud
+
+
+@cloud_filter
+def drop_returns(cloud: MeasuredCloud, *, probability: float, random: np.random.Generator) -> MeasuredCloud:
+    """Lose returns at random, each on its own.
+
+    Args:
+        probability: 0 to 1, of losing a return.
+
+    Raises:
+        UsageError: the probability is not from 0 to 1.
+    """
+    _check_probability("drop_returns", probability)
+    return cloud.where(random.random(len(cloud)) >= probability)
+
+
+@cloud_filter
+def quantize_range(cloud: MeasuredCloud, *, step: float) -> MeasuredCloud:
+    """Round ranges to a multiple of the device's resolution.
+
+    Args:
+        step: metres, above 0.
+
+    Raises:
+        UsageError: the step is not above 0.
+    """
+    if not step > 0:
+        raise UsageError(f"filter quantize_range: step {step}; a number above 0 is needed")
+    return replace(cloud, range=np.rint(cloud.range / step) * step)
+
+
+@cloud_filter
+def shift_range(cloud: MeasuredCloud, *, offset: float) -> MeasuredCloud:
+    """Add a constant to ranges, as a device does that is not calibrated; none becomes negative.
+
+    Args:
+        offset: metres.
+    """
+    return replace(cloud, range=np.maximum(cloud.range + offset, 0.0))
+
+
+@cloud_filter
+def cut_sector(cloud: MeasuredCloud, *, begin: float, end: float, nearer: float = np.inf) -> MeasuredCloud:
+    """Lose returns of a sector, such as those from the car's own roof or from a mast.
+
+    Args:
+        begin, end: azimuths of the sector, degrees, counter-clockwise from `begin` to `end`.
+        nearer: metres; only returns nearer than this are lost.
+    """
+    angle = (np.degrees(cloud.azimuth) - begin) % 360
+    return cloud.where(~((angle <= (end - begin) % 360) & (cloud.range < nearer)))
+
+
+def _check_probability(name: str, probability: float) -> None:
+    if not 0 <= probability <= 1:
+        raise UsageError(f"filter {name}: probability {probability}; a number from 0 to 1 is needed")

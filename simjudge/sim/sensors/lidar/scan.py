@@ -1,0 +1,188 @@
+"""A lidar's scan: what it measures of what its rays hit, and the truth beside it.
+
+Noise lies on what the device measures (range, azimuth, elevation, intensity); only then come x, y and z.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
+from simjudge.geometry.keyframes import Keyframes
+from simjudge.sim.sensors.lidar.beams import Beams, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.cloud_filters import NO_FILTERS, CloudFilters, MeasuredCloud
+from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.returns import BeamReturns, beam_returns
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RayHits(ShortRepr):
+    """What the S rays of each of N beams hit, beam by beam.
+
+    Attributes:
+        distance: (N S,), metres along the ray; inf where nothing is hit.
+        thing: int64 (N S,), a number of what was hit; -1 where nothing is.
+        reflected: (N S,), the share of the light that comes back from there: reflectance times |cosine| of the angle
+            between the ray and the surface's normal.
+    """
+
+    distance: FloatArray
+    thing: Indices
+    reflected: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan(ShortRepr):
+    """The points of one turn, in the order in which they were measured. Columns of P points.
+
+    Attributes:
+        points: (P, 3), x, y, z, metres, in the sensor's frame at the point's own instant; where the lidar deskews, at
+            the stamp.
+        intensity: (P,), as the device reports it.
+        ring, column: int64 (P,), of the beam.
+        time: (P,), seconds from the stamp, 0 or before.
+        range, azimuth, elevation: (P,), what was measured, metres and radians, in the sensor's frame at the point's own
+            instant.
+        true_points: (P, 3), the points without noise, in the frame of `points`.
+        thing: int64 (P,), what was hit (of several things in one return, the one that gave the most light of one ray).
+        beams: number of beams that were fired.
+    """
+
+    points: FloatArray
+    intensity: FloatArray
+    ring: Indices
+    column: Indices
+    time: FloatArray
+    range: FloatArray
+    azimuth: FloatArray
+    elevation: FloatArray
+    true_points: FloatArray
+    thing: Indices
+    beams: int
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return len(self.range)
+
+
+def measure(
+    lidar: Lidar,
+    hits: RayHits,
+    sensor: Keyframes,
+    random: np.random.Generator,
+    filters: CloudFilters = NO_FILTERS,
+) -> Scan | None:
+    """Make a scan of what the rays of one turn hit.
+
+    Args:
+        sensor: poses of the sensor's frame, seconds from the stamp; used where the lidar deskews.
+        random: makes the noise. The same numbers are drawn whatever was hit.
+
+    Returns:
+        The points; None where a filter loses the whole cloud. Beams that hit nothing between the lidar's nearest and
+        farthest range, or from which too little light comes back, have none.
+
+    Raises:
+        UsageError: a filter's parameter makes no sense.
+    """
+    beams = lidar_beams(lidar)
+    ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)
+    near, far = lidar.range
+    ranges = np.where((ranges >= near) & (ranges <= far), ranges, np.inf)
+    if np.isfinite(lidar.intensity.falloff):
+        with np.errstate(divide="ignore"):
+            power = power * np.minimum((lidar.intensity.falloff / ranges) ** 2, 1.0)
+    returns = beam_returns(ranges, power, lidar.resolution, lidar.returns, lidar.threshold)
+    # Of a beam with two returns the nearer comes first.
+    returns = _by_range(returns)
+    seen = np.isfinite(returns.range)
+    if lidar.noise.drop_out:
+        seen &= random.random(seen.shape) >= lidar.noise.drop_out
+    truth = _exact_cloud(lidar, beams, returns, seen, filters.stamp)
+    cloud = filters.run(truth, "generate")
+    cloud = None if cloud is None else filters.run(_noisy(lidar, cloud, seen, random), "filter")
+    cloud = None if cloud is None else filters.run(cloud, "access")
+    if cloud is None:
+        return None
+    exact = truth.take(cloud.row)
+    points = unit_directions(cloud.azimuth, cloud.elevation) * cloud.range[:, None]
+    true_points = unit_directions(exact.azimuth, exact.elevation) * exact.range[:, None]
+    if lidar.deskew:
+        points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
+    thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
+    return Scan(
+        points, cloud.intensity, cloud.ring, cloud.column, cloud.time, cloud.range, cloud.azimuth, cloud.elevation,
+        true_points, thing[cloud.row], len(beams),
+    )  # fmt: skip
+
+
+def _exact_cloud(
+    lidar: Lidar, beams: Beams, returns: BeamReturns, seen: npt.NDArray[np.bool_], stamp: int
+) -> MeasuredCloud:
+    """What a lidar without noise would measure."""
+    row = np.nonzero(seen)[0]
+    ranges, about = returns.range[seen], lidar.intensity
+    intensity = returns.intensity[seen]
+    if about.calibrated and np.isfinite(about.falloff):
+        intensity = intensity / np.minimum((about.falloff / ranges) ** 2, 1.0)
+    return MeasuredCloud(
+        lidar.name, stamp, ranges, beams.azimuth[row], beams.elevation[row], intensity * about.scale,
+        beams.ring[row], beams.column[row], beams.time[row] - lidar.window, np.arange(len(row)),
+    )  # fmt: skip
+
+
+def _by_range(returns: BeamReturns) -> BeamReturns:
+    if returns.range.shape[1] == 1:
+        return returns
+    order = np.argsort(returns.range, axis=1, kind="stable")  # NaN comes last
+    return BeamReturns(
+        np.take_along_axis(returns.range, order, 1),
+        np.take_along_axis(returns.intensity, order, 1),
+        np.take_along_axis(returns.sample, order, 1),
+    )
+
+
+def _noisy(
+    lidar: Lidar, cloud: MeasuredCloud, seen: npt.NDArray[np.bool_], random: np.random.Generator
+) -> MeasuredCloud:
+    """The cloud with what is measured and reported of it: noise on ranges, angles and intensities, whole numbers."""
+    noise, levels = lidar.noise, lidar.intensity.levels
+
+    def drawn() -> FloatArray:
+        """One number for each return of the cloud; as many are drawn whatever was hit and filtered."""
+        numbers: FloatArray = random.normal(size=seen.shape)[seen][cloud.row]
+        return numbers
+
+    measured = cloud.range
+    if any(noise.range):
+        measured = measured + drawn() * (noise.range[0] + noise.range[1] * measured)
+    azimuth = cloud.azimuth + drawn() * noise.azimuth if noise.azimuth else cloud.azimuth
+    elevation = cloud.elevation + drawn() * noise.elevation if noise.elevation else cloud.elevation
+    intensity = cloud.intensity + drawn() * noise.intensity if noise.intensity else cloud.intensity
+    intensity = np.maximum(intensity, 0.0)
+    intensity = np.minimum(np.rint(intensity), levels) if levels else intensity
+    return replace(cloud, range=measured, azimuth=azimuth, elevation=elevation, intensity=intensity)
+
+
+def deskewed(points: FloatArray, time: FloatArray, sensor: Keyframes) -> FloatArray:
+    """Move points of their own instants to the sensor's frame at the stamp.
+
+    Args:
+        points: (P, 3), metres, each in the sensor's frame at its own instant.
+        time: (P,), seconds from the stamp.
+        sensor: poses of the sensor's frame, seconds from the stamp.
+
+    Returns:
+        (P, 3), metres, in the sensor's frame at the stamp.
+    """
+    rotation, position = sensor.at(time)
+    (end_rotation,), (end_position,) = sensor.at(np.zeros(1))
+    world = np.einsum("nij,nj->ni", rotation, points) + position
+    moved: FloatArray = (world - end_position) @ end_rotation
+    return moved

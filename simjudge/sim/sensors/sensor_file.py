@@ -1,0 +1,83 @@
+"""Sensors beside the camera as a person writes them down: one YAML file for every kind and every engine.
+
+gps:                                     # a sensor by name
+  kind: gps                              # accelerometer, gyroscope, imu, magnetometer, gps, encoders or lidar
+  rate: 10                               # readings a second
+  mount: {body: vehicle, position: [0.1, 0.0, 0.2], yaw: 0, pitch: 0, roll: 0}   # metres, degrees; or orientation
+  window: 0.02                           # seconds a reading is averaged over; its stamp is their end
+  lag: 0.01                              # seconds from a reading's stamp until it can be read
+  noise: {deviation: 0.5}                # each kind has its own fields for noise
+  filters: [{quantize: {step: 0.01}}]    # named functions of a reading
+
+The fields that all kinds have are in `sensor_fields`; the classes below add those of each kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, RootModel, model_validator
+
+from simjudge.core.documents import check_content, read_document
+from simjudge.core.field_types import Label, conflict
+from simjudge.core.installed import SENSORS, find_file
+from simjudge.core.text import nearest_name, one_line
+from simjudge.sim.sensors.inertial.inertial_fields import AccelerometerFields, GyroscopeFields, ImuFields
+from simjudge.sim.sensors.inertial.position_fields import EncodersFields, GpsFields, MagnetometerFields
+from simjudge.sim.sensors.lidar.lidar_fields import LidarFields
+from simjudge.sim.sensors.sensor_spec import SensorSpec
+
+AnySensor = Annotated[
+    LidarFields | GpsFields | AccelerometerFields | GyroscopeFields | ImuFields | MagnetometerFields | EncodersFields,
+    Field(discriminator="kind"),
+]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A part of a topic's name (design.ros2.org, "Topic and Service name mapping to DDS")."""
+
+
+class SensorsFile(RootModel[dict[Annotated[str, Label()], AnySensor]]):
+    """Sensors beside the camera, by name."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> SensorsFile:
+        if not self.root:
+            raise conflict("holds no sensor; give one, as in roof: {kind: lidar, rate: 10}")
+        for name in self.root:
+            if not _NAME.fullmatch(name):
+                raise conflict("no name of a sensor: topics carry it; letters, digits and _ are needed", name)
+        return self
+
+
+def sensor_from_fields(name: str, fields: Mapping[str, Any]) -> SensorSpec:
+    """A sensor of the fields that a file would have, given by a program.
+
+    Args:
+        name: of the sensor; messages name it in place of a file.
+    """
+    content = {name: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}}
+    document = check_content(content, SensorsFile, "set of sensors", Path(name), ())
+    return document.content.root[name].spec(name)
+
+
+def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tuple[SensorSpec, ...]:
+    """Read a file of sensors, or the one of a name that comes with simjudge.
+
+    Args:
+        bodies: the bodies that can carry sensors; None: not checked.
+
+    Raises:
+        UsageError: there is no such file, and none of that name.
+        SimjudgeError: it says something else than sensors, or one is mounted on a body that is not there; the message
+            names file and field.
+    """
+    document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
+    specs = tuple(fields.spec(name) for name, fields in document.content.root.items())
+    for spec in specs:
+        if bodies is not None and spec.body not in bodies:
+            message = f"there is no body {one_line(spec.body)!r}{nearest_name(spec.body, bodies)}"
+            raise document.error((spec.name, "mount", "body"), message)
+    return specs

@@ -1,0 +1,39 @@
+"""docs/ros.md is what its maker makes, and what it points to is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simjudge.core.errors import SimjudgeError
+from simjudge.ros.graphs import GRAPHS
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.ros_page import flow_chart, regenerate_parts, services_table, topics_table
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/ros.md"
+
+
+def test_the_page_is_up_to_date():
+    pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
+    text = PAGE.read_text()
+    assert regenerate_parts(text) == text, "run: python scripts/ros_page.py"
+
+
+def test_the_page_has_every_part():
+    parts = set(re.findall(r"<!-- made: ([\w-]+) -->", PAGE.read_text()))
+    assert parts == {"flow-chart", "topics", "services", "parameters", *(f"arguments-{name}" for name in GRAPHS)}
+
+
+def test_a_part_that_nobody_makes():
+    with pytest.raises(SimjudgeError, match="nothing makes the part weather"):
+        regenerate_parts("<!-- made: weather -->\n<!-- end -->")
+
+
+def test_every_topic_is_in_the_image_and_the_table():
+    for node in NODES.values():
+        for end in (*node.publishes, *node.subscribes):
+            assert f'(["{end.topic.removesuffix("/compressed")}"])' in flow_chart()
+            assert f"| `{end.topic}` | `{end.type}` |" in topics_table()
+        for service in node.serves:
+            assert f"`{service.type}`" in services_table()

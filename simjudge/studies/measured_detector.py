@@ -26,8 +26,8 @@ from simjudge.method.precision_curve import coco_precision, precision_influence
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.sampling_units import SampleUnits
-from simjudge.studies.unit_blocks import frame_blocks, frame_sequence
+from simjudge.studies.units.blocks import frame_blocks, frame_sequence
+from simjudge.studies.units.sampling_units import SampleUnits
 
 FOUND_IOU = 0.5
 """IoU from which an object counts as found in recall."""

@@ -31,10 +31,10 @@ from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.measured_detector import lasting_frame_units, measure_detector
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.pointwise import pair_objects
-from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.semantic_inputs import shared_classes
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
+from simjudge.studies.units.sampling_units import SampleUnits
 from simjudge.studies.unlike_objects import ClassBalance
 
 THETA_STEP = 0.1

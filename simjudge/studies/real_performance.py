@@ -27,9 +27,9 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, detect_input, read_inputs
 from simjudge.studies.inputs import read_input
 from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.sampling_units import frame_performance
 from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
-from simjudge.studies.unit_blocks import frame_blocks, frame_sequence
+from simjudge.studies.units.blocks import frame_blocks, frame_sequence
+from simjudge.studies.units.sampling_units import frame_performance
 
 CONTROL_VARIATES = "control_variates.json"
 """The file of the numbers."""

@@ -13,7 +13,7 @@ from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
 from simjudge.studies.semantic_settings import SEMANTIC
-from simjudge.studies.unit_words import SideUnits
+from simjudge.studies.units.words import SideUnits
 from simjudge.studies.unlike_objects import ClassBalance
 
 

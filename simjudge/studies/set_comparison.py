@@ -21,7 +21,7 @@ from simjudge.method.reductions import reduce_comparisons
 from simjudge.method.sample_size import SampleSize
 from simjudge.studies.compare_settings import CertaintySettings, PlanSettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
-from simjudge.studies.sampling_units import SampleUnits, sample_units
+from simjudge.studies.units.sampling_units import SampleUnits, sample_units
 from simjudge.studies.unlike_objects import ClassBalance, class_balance, class_covariates
 
 Comparisons = dict[int, ClassComparison]

@@ -19,9 +19,9 @@ from simjudge.studies.inputs import describe_model
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import entry_numbers, judge_sets
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
-from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
+from simjudge.studies.units.sampling_units import SampleUnits
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.measured_detector import measure_detector
 from simjudge.studies.pair import compare_pair
-from simjudge.studies.sampling_units import sample_units
+from simjudge.studies.units.sampling_units import sample_units
 
 SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, draws=400, unit="frame")
 CELL = 100

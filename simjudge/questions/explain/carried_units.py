@@ -8,7 +8,7 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.object_tables import NO_INSTANCE, Objects
-from simjudge.studies.sampling_units import SampleUnits
+from simjudge.studies.units.sampling_units import SampleUnits
 
 
 def carried_units(units: SampleUnits, before: tuple[Objects, Objects], after: tuple[Objects, Objects]) -> SampleUnits:

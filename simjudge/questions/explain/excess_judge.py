@@ -23,8 +23,8 @@ from simjudge.sim.sensors.camera_matching.camera_difference import CameraDiffere
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
 from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.pair import compare_judged, painted_sets
-from simjudge.studies.sampling_units import SampleUnits
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together
+from simjudge.studies.units.sampling_units import SampleUnits
 
 _MOVING = frozenset({LABEL_MARGINS, *RENDERED_CAUSES})
 """Causes that change labels: sets with the same of them undone are compared on one join."""

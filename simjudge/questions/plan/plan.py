@@ -26,8 +26,8 @@ from simjudge.studies.compare_settings import PlanSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.sampling_units import SampleUnits, sample_units
 from simjudge.studies.set_comparison import SetComparison
+from simjudge.studies.units.sampling_units import SampleUnits, sample_units
 
 SHOWN = 0.8
 """The power that is asked for."""

@@ -4,8 +4,8 @@ import numpy as np
 
 from simjudge.core.object_tables import Objects
 from simjudge.questions.explain.carried_units import carried_units, same_places
-from simjudge.studies.sampling_units import SampleUnits
-from simjudge.studies.unit_words import SideUnits
+from simjudge.studies.units.sampling_units import SampleUnits
+from simjudge.studies.units.words import SideUnits
 
 
 def objects(*rows):

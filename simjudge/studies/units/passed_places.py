@@ -13,7 +13,7 @@ from scipy.ndimage import maximum_filter1d
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.objects.box_tracks import PlacedBoxes
+from simjudge.studies.units.box_tracks import PlacedBoxes
 
 _Table = npt.NDArray[np.float32]
 _MOST_FRAMES = 1000

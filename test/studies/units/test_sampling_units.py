@@ -13,7 +13,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.detectors.assignment import Assignment
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.sampling_units import sample_units
+from simjudge.studies.units.sampling_units import sample_units
 
 OTHER = label_sequences.photographs(99, 30).judged()
 

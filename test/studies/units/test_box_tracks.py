@@ -4,7 +4,7 @@ import label_sequences
 import numpy as np
 import pytest
 
-from simjudge.objects.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
+from simjudge.studies.units.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
 
 
 def placed(labels):

@@ -12,11 +12,11 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.frame_sequences import ALONE, FrameSequence
 from simjudge.method.common_effects import TimeEffect, repeats, time_effect
-from simjudge.objects.box_tracks import PlacedBoxes
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.seen_things import SeenThings, find_things, join_places, seen_together
-from simjudge.studies.unit_blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
-from simjudge.studies.unit_words import SideUnits
+from simjudge.studies.units.blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
+from simjudge.studies.units.box_tracks import PlacedBoxes
+from simjudge.studies.units.seen_things import SeenThings, find_things, join_places, seen_together
+from simjudge.studies.units.words import SideUnits
 
 __all__ = ["UNITS", "SampleUnits", "SideUnits", "frame_performance", "sample_units"]
 

@@ -12,9 +12,9 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import FrameSequence
 from simjudge.method.common_effects import things_differ
-from simjudge.objects.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
-from simjudge.objects.steady_numbers import numbered_things
-from simjudge.studies.unit_blocks import followed_parts
+from simjudge.studies.units.blocks import followed_parts
+from simjudge.studies.units.box_tracks import PlacedBoxes, can_follow, follow_boxes, is_still
+from simjudge.studies.units.steady_numbers import numbered_things
 
 _FEWEST_SIGHTINGS = 2.0
 """Sightings of a thing, on average, below which things tell no more than frames do."""
@@ -100,7 +100,7 @@ def join_places(frames: Sequence[FrameSet], things: Sequence[SeenThings]) -> lis
     out = list(things)
     if not followed:
         return out
-    from simjudge.objects.passed_places import join_passes  # noqa: PLC0415 - what it searches with is slow to import
+    from simjudge.studies.units.passed_places import join_passes  # noqa: PLC0415 - what it searches with is slow to import
 
     frame, box, kind, track, sequences = [], [], [], [], []
     frame_count = track_count = 0

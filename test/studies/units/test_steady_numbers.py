@@ -4,7 +4,7 @@ import label_sequences
 import numpy as np
 import pytest
 
-from simjudge.objects.steady_numbers import numbered_things
+from simjudge.studies.units.steady_numbers import numbered_things
 
 
 def found(labels, instance, ordered=True):

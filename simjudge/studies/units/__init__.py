@@ -1,0 +1,1 @@
+"""Sampling units: what chance draws together."""

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.gap import GapCurve, estimate_gap, gap_behind
 from simjudge.method.multiple_tests import step_down
-from simjudge.method.sample_size import NO_UNITS, SampleSize
 from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, turns, verdict_by_margin
 
 NOISE_DOUBT = 0.8
@@ -26,6 +25,24 @@ LEAST_TOLD = 0.5
 """Share of the contexts that must have two or more units on either side before a class is judged."""
 POWER_QUANTILE = 0.8416
 """Of the normal distribution at 0.8: a gap this many spreads above what must be passed is shown in 80 of 100 cases."""
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How many sampling units of each side hold a class, and whether the detector predicts it anywhere."""
+
+    units_a: int
+    units_b: int
+    predicted: bool = True
+
+    @classmethod
+    def of_units(cls, held: tuple[IntArray, IntArray], *, predicted: bool = True) -> SampleSize:
+        """Count the units of A and of B that hold a class; each number may stand several times."""
+        return cls(len(np.unique(held[0])), len(np.unique(held[1])), predicted)
+
+
+NO_UNITS = SampleSize(0, 0)
+"""Nothing was counted."""
 
 
 @dataclass(frozen=True, repr=False)

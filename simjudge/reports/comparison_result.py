@@ -13,7 +13,7 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
-from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
 from simjudge.reports.balance_sentences import balance_sentence
 from simjudge.reports.control_sentences import control_sentence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simjudge.method.kind_differences import KindDifference, KindDifferences
+from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.reports.number_format import NO_BREAK_SPACE, format_count, format_number, format_p, format_percent
 from simjudge.results.saved_result import Result
 

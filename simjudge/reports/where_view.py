@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simjudge.method.kind_differences import KindDifference, KindDifferences
+from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.reports.kind_sentences import INVENTED, invented_sentence, saved_kinds, where_sentence
 from simjudge.reports.number_format import format_count, format_number, format_p, format_percent
 from simjudge.reports.sentences import SetNames

@@ -24,11 +24,9 @@ from simjudge.results.gallery import save_gallery
 from simjudge.results.gallery_selection import PER_KIND, select_items
 from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.chosen_patch import log_patch
-from simjudge.studies.class_numbering import describe_numbers, match_classes
-from simjudge.studies.class_selection import chosen_classes
+from simjudge.studies.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings
-from simjudge.studies.context_neighbours import with_neighbours
-from simjudge.studies.context_table import context_table
+from simjudge.studies.context_table import context_table, with_neighbours
 from simjudge.studies.control import with_control
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
@@ -36,7 +34,6 @@ from simjudge.studies.lidar_inputs import read_lidar_inputs
 from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import performance_note
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.result_writing import (
     comparison_parameters,
     describe_units,

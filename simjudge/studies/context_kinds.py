@@ -11,13 +11,20 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.frames import FrameSet
 from simjudge.method.bootstrap import DrawSchedule
-from simjudge.method.kind_differences import FEWEST_CONTEXTS, KindDifferences, KindNames, kind_differences
-from simjudge.method.kinds import KindBits, KindSums, pack_kinds
+from simjudge.method.kinds import (
+    FEWEST_CONTEXTS,
+    KindBits,
+    KindDifferences,
+    KindNames,
+    KindSums,
+    kind_differences,
+    pack_kinds,
+)
 from simjudge.method.pool import ClassPair
 from simjudge.studies.box_neighbours import covered_shares, neighbour_counts
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.sample_covariates import truncated_objects
 from simjudge.studies.set_comparison import Comparisons, SetComparison
+from simjudge.studies.unlike_objects import truncated_objects
 
 EVERYWHERE = "all contexts"
 BINS = 3

@@ -13,7 +13,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.sets import image_topics, read_predictions, read_with_format
 from simjudge.detectors.detector_settings import Renames
-from simjudge.studies.class_renaming import rename_classes
+from simjudge.studies.class_numbering import rename_classes
 from simjudge.studies.compare_settings import MethodSettings
 
 IN_MEMORY = "memory"

@@ -16,8 +16,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.detectors.assignment import participants
 from simjudge.detectors.overlapping_pairs import overlapping_pairs
 from simjudge.method.bootstrap import DrawSchedule, UnitNumbers
-from simjudge.method.kind_differences import KindDifferences
-from simjudge.method.kinds import KindSums
+from simjudge.method.kinds import KindDifferences, KindSums
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts, place_contexts
 from simjudge.method.pool import ClassPair, Samples

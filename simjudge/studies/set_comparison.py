@@ -11,14 +11,13 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.progress import Advance
 from simjudge.method.algorithm import ClassComparison, compare_pairs, draw_pairs
 from simjudge.method.bootstrap import MOST_WORK, Bootstrap, DrawnRows, DrawSchedule, Normals, UnitNumbers
-from simjudge.method.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts
 from simjudge.method.performance_model import PerformanceModel
 from simjudge.method.pool import ClassPair, Samples
 from simjudge.method.reductions import reduce_comparisons
-from simjudge.method.sample_size import SampleSize
 from simjudge.studies.compare_settings import CertaintySettings, PlanSettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
 from simjudge.studies.units.sampling_units import SampleUnits, sample_units

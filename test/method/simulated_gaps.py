@@ -12,9 +12,8 @@ import numpy as np
 from scipy.stats import wasserstein_distance
 
 from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
-from simjudge.method.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.distinct import Members
-from simjudge.method.sample_size import SampleSize
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.verdicts import GAPS, Verdict
 

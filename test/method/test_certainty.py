@@ -10,10 +10,17 @@ import pytest
 from scipy.stats import t as student
 
 from simjudge.method.bootstrap import Bootstrap
-from simjudge.method.certainty import Evidence, estimate_certainty, gap_draws, gap_error, interval_width, p_value
+from simjudge.method.certainty import (
+    Evidence,
+    SampleSize,
+    estimate_certainty,
+    gap_draws,
+    gap_error,
+    interval_width,
+    p_value,
+)
 from simjudge.method.gap import estimate_gap
 from simjudge.method.multiple_tests import step_down
-from simjudge.method.sample_size import SampleSize
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 
 ENOUGH = SampleSize(40, 40)

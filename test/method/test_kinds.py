@@ -7,8 +7,7 @@ import pytest
 from test_bootstrap import CASES, METHOD, Squares, made, model_of, normals_for
 
 from simjudge.method.bootstrap import Normals
-from simjudge.method.kind_differences import KindDifferences, KindNames, kind_differences
-from simjudge.method.kinds import KindSums, pack_kinds
+from simjudge.method.kinds import KindDifferences, KindNames, KindSums, kind_differences, pack_kinds
 from simjudge.method.performance_model import PerformanceModel
 
 KINDS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from made_results import INVENTED, KINDS
 
-from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.kinds import KindDifferences
 from simjudge.reports.kind_sentences import invented_sentence, where_sentence
 
 

@@ -14,7 +14,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.studies.class_renaming import rename_classes
+from simjudge.studies.class_numbering import rename_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 

@@ -9,7 +9,7 @@ from random_frames import made
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.studies.class_selection import ClassSelection
+from simjudge.studies.class_numbering import ClassSelection
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
 from simjudge.studies.sweep import sweep_sets

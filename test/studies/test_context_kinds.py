@@ -9,7 +9,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.detectors.assignment import Assignment
 from simjudge.method.bootstrap import DrawSchedule
-from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.kinds import KindDifferences
 from simjudge.studies.box_neighbours import covered_shares, neighbour_counts
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.context_kinds import (

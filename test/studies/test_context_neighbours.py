@@ -11,7 +11,7 @@ import simjudge as sj
 from simjudge.core.frames import FrameSet
 from simjudge.reports.comparison_result import ComparisonResult
 from simjudge.results.gallery_selection import PAIR_KINDS, GalleryItem, select_items
-from simjudge.studies.context_neighbours import MOST_NEIGHBOURS, with_neighbours
+from simjudge.studies.context_table import MOST_NEIGHBOURS, with_neighbours
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.method.kind_differences import KindDifferences
+from simjudge.method.kinds import KindDifferences
 from simjudge.method.method import Method
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.invented_places import (

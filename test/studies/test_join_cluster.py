@@ -100,14 +100,14 @@ def test_what_is_shared_is_read_as_it_was_written(tmp_path):
     ],
 )
 def test_words_for_what_cannot_be(scheduler, share, error, said, monkeypatch):
-    monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("simjudge.studies.join_cluster._CONNECT_SECONDS", 1)
     with pytest.raises(error, match=said), join_runner(scheduler, share, print):
         pass
 
 
 @pytest.mark.timeout(30)
 def test_a_port_that_listens_and_says_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr("simjudge.studies.dask_client._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("simjudge.studies.join_cluster._CONNECT_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SimjudgeError, match="no Dask scheduler answers there"), join_runner(address, None, print):

@@ -17,9 +17,9 @@ from simjudge.method.method import PRESETS
 from simjudge.method.verdicts import Reason, Verdict
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.context_table import context_table
+from simjudge.studies.frame_pairs import pair_objects
 from simjudge.studies.judged_set import judge_set
 from simjudge.studies.pair import compare_pair
-from simjudge.studies.pointwise import pair_objects
 from simjudge.studies.sweep import sweep_pair
 
 SETTINGS = CompareSettings(patch=(60, 60), theta=0.7, draws=0)

@@ -12,9 +12,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import read_set, write_set
+from simjudge.studies.class_numbering import match_predicted_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
-from simjudge.studies.predicted_classes import match_predicted_classes
 
 
 def recording(path, label, detection, count=8):

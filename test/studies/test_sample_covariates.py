@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.studies.sample_covariates import sample_covariates, truncated_objects
+from simjudge.studies.unlike_objects import sample_covariates, truncated_objects
 
 
 def frame_set(boxes, distance=None, visible=None):

@@ -19,9 +19,8 @@ from simjudge.data.drive_pieces import count_breaks
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import estimate_block_length
 from simjudge.method.bootstrap import Bootstrap, DrawSchedule
-from simjudge.method.certainty import Certainty, Evidence, estimate_certainty
+from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.reductions import reduce_comparisons
-from simjudge.method.sample_size import SampleSize
 from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.questions.drives.course_line import fine_line, lane_cones, line_length

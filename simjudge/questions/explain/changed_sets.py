@@ -25,8 +25,7 @@ from simjudge.questions.explain.scene_content import paste_step
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, filtered
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, SCENE_CAUSES
-from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.class_selection import chosen_classes
+from simjudge.studies.class_numbering import chosen_classes, match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.judged_set import JudgedSet, judge_set

@@ -13,8 +13,7 @@ from simjudge.core.progress import Log, ProgressBar
 from simjudge.detectors.class_map import map_classes
 from simjudge.detectors.detector import Detector
 from simjudge.studies.chosen_patch import Chosen, choose_patch, log_patch
-from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.class_selection import chosen_classes
+from simjudge.studies.class_numbering import chosen_classes, match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.inputs import InputSet

@@ -17,15 +17,13 @@ from simjudge.data.semantic_classes import common_classes
 from simjudge.method.method import MOST_DRAWS
 from simjudge.questions.many_sets.pairs import WantedComparison
 from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.class_numbering import ClassNumbering, describe_numbers
-from simjudge.studies.class_selection import ClassSelection
+from simjudge.studies.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, read_input
 from simjudge.studies.judged_patches import judge_patches, take_frames
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.painted_masks import PaintedGeometry
-from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.semantic_inputs import with_pixels_judged
 from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 

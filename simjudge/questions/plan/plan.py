@@ -14,11 +14,10 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.method.bootstrap import Bootstrap
-from simjudge.method.certainty import POWER_QUANTILE
+from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
-from simjudge.method.sample_size import SampleSize
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import match_classes

@@ -15,7 +15,7 @@ from simjudge.core.text import one_line
 from simjudge.questions.study.process import LogFile, PickledTask, attempt_task, do_task_apart, pickle_task, step_log
 from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.work import StepTask
-from simjudge.studies.dask_client import DASK_MISSING, connect_to_scheduler, silence_dask
+from simjudge.studies.join_cluster import DASK_MISSING, connect_to_scheduler, silence_dask
 
 _MEMORY_PER_JOB = 2 * 2**30
 """Bytes that a step may need: rendering and training take between 0.5 and 2 GB."""

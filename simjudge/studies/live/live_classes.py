@@ -10,8 +10,7 @@ import numpy as np
 from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.studies.class_renaming import rename_classes
-from simjudge.studies.predicted_classes import unmatched_classes
+from simjudge.studies.class_numbering import rename_classes, unmatched_classes
 
 
 class LiveClasses:

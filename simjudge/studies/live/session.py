@@ -19,8 +19,7 @@ from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.detectors.overlapping_pairs import CrowdedFrameError
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.class_numbering import describe_numbers
-from simjudge.studies.class_selection import ClassSelection
+from simjudge.studies.class_numbering import ClassSelection, describe_numbers, match_predicted_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Comparison, detect_input
 from simjudge.studies.control import with_control
@@ -33,7 +32,6 @@ from simjudge.studies.live.live_classes import LiveClasses
 from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.studies.live.tally import FrameKey, LiveTally, losses_from_json, losses_to_json
 from simjudge.studies.pair import PairResult, compare_pair
-from simjudge.studies.predicted_classes import match_predicted_classes
 from simjudge.studies.result_writing import comparison_parameters, describe_units, false_positives
 
 IGNORE = "ignore_repeats"

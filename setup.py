@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 HERE = Path(__file__).parent
 MESSAGES = "simjudge.data.rosbag2.msg"
 """The folder msgs/msg as a package of data: the types in recordings are read without a ROS 2 installation."""
-TEMPLATES = "simjudge.reports.templates"
+TEMPLATES = "simjudge.page.templates"
 """A folder without modules: setuptools warns of one that no package names, and colcon shows that as an error."""
 
 

@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from simjudge.detectors.training import train as train
     from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
+    from simjudge.questions.compare.comparison_result import ComparisonResult as ComparisonResult
+    from simjudge.questions.compare.comparison_result import SweepResult as SweepResult
+    from simjudge.questions.compare.comparison_result import compare as compare
+    from simjudge.questions.compare.comparison_result import load_result as load_result
+    from simjudge.questions.compare.comparison_result import sweep as sweep
     from simjudge.questions.cover.page import cover as cover
     from simjudge.questions.cover.result import CoverResult as CoverResult
     from simjudge.questions.cover.settings import CoverSettings as CoverSettings
@@ -62,21 +67,16 @@ if TYPE_CHECKING:
     from simjudge.questions.fit.lidar_fit import LidarFit as LidarFit
     from simjudge.questions.fit.page import fit as fit
     from simjudge.questions.fit.settings import FitSettings as FitSettings
+    from simjudge.questions.info.contents import Contents as Contents
+    from simjudge.questions.info.contents import info as info
     from simjudge.questions.objects.result import ObjectComparisonResult as ObjectComparisonResult
     from simjudge.questions.objects.result import compare_objects as compare_objects
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.questions.plan.plan import Plan as Plan
     from simjudge.questions.plan.plan import plan as plan
-    from simjudge.reports.cloud_pictures import CloudPictures as CloudPictures
-    from simjudge.reports.cloud_pictures import cloud_pictures as cloud_pictures
-    from simjudge.reports.comparison_result import ComparisonResult as ComparisonResult
-    from simjudge.reports.comparison_result import SweepResult as SweepResult
-    from simjudge.reports.comparison_result import compare as compare
-    from simjudge.reports.comparison_result import load_result as load_result
-    from simjudge.reports.comparison_result import sweep as sweep
-    from simjudge.reports.contents import Contents as Contents
-    from simjudge.reports.contents import info as info
-    from simjudge.reports.report import report as report
+    from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
+    from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
+    from simjudge.questions.report.report import report as report
     from simjudge.sim.capture.rendering import render as render
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
@@ -97,11 +97,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CameraFit": "simjudge.questions.fit.camera_fit",
-    "CloudPictures": "simjudge.reports.cloud_pictures",
+    "CloudPictures": "simjudge.questions.recording.cloud_pictures",
     "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
-    "ComparisonResult": "simjudge.reports.comparison_result",
-    "Contents": "simjudge.reports.contents",
+    "ComparisonResult": "simjudge.questions.compare.comparison_result",
+    "Contents": "simjudge.questions.info.contents",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
     "Detections": "simjudge.detectors.detector",
@@ -125,7 +125,7 @@ _HOMES = {
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
     "Topics": "simjudge.data.sets",
-    "SweepResult": "simjudge.reports.comparison_result",
+    "SweepResult": "simjudge.questions.compare.comparison_result",
     "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
@@ -133,8 +133,8 @@ _HOMES = {
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.noise",
     "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
-    "cloud_pictures": "simjudge.reports.cloud_pictures",
-    "compare": "simjudge.reports.comparison_result",
+    "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
+    "compare": "simjudge.questions.compare.comparison_result",
     "compare_drives": "simjudge.questions.drives.result",
     "compare_engines": "simjudge.questions.engines.result",
     "compare_objects": "simjudge.questions.objects.result",
@@ -150,21 +150,21 @@ _HOMES = {
     "explain": "simjudge.questions.explain.page",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
-    "info": "simjudge.reports.contents",
+    "info": "simjudge.questions.info.contents",
     "join": "simjudge.data.set_join",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.availability:engine_availability",
     "load_detector": "simjudge.detectors.loading",
-    "load_result": "simjudge.reports.comparison_result",
+    "load_result": "simjudge.questions.compare.comparison_result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
     "recover": "simjudge.data.rosbag2.recovery",
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
-    "report": "simjudge.reports.report",
+    "report": "simjudge.questions.report.report",
     "split": "simjudge.data.splits",
-    "sweep": "simjudge.reports.comparison_result",
+    "sweep": "simjudge.questions.compare.comparison_result",
     "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",
     "write_clouds": "simjudge.data.sets",

@@ -158,7 +158,7 @@ def test_what_is_installed_is_whole(tmp_path):
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         held = set(wheel.namelist())
     expected = {str(p.relative_to(ROOT)) for p in (ROOT / "simjudge").rglob("*.py")} | {"simjudge/py.typed"}
-    expected |= {f"simjudge/reports/templates/{p.name}" for p in (ROOT / "simjudge/reports/templates").iterdir()}
+    expected |= {f"simjudge/page/templates/{p.name}" for p in (ROOT / "simjudge/page/templates").iterdir()}
     expected |= {f"simjudge/nodes/{p.name}" for p in (ROOT / "nodes").glob("*.py")}
     expected |= {f"simjudge/data/rosbag2/msg/{p.name}" for p in (ROOT / "msgs/msg").glob("*.msg")}
     share = f"simjudge-{version()}.data/data/share/simjudge"

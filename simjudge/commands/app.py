@@ -11,19 +11,15 @@ import typer
 
 from simjudge.commands import (
     check,
-    compare,
     convert,
     detect,
     drive,
-    info,
     join,
     recover,
     render,
     replay,
-    report,
     run,
     split,
-    sweep,
     train,
     watch,
 )
@@ -33,14 +29,18 @@ from simjudge.commands import (
 from simjudge.core.version import version
 from simjudge.questions.calibrate.command import app as calibrate
 from simjudge.questions.certify.command import certify
+from simjudge.questions.compare.command import compare
+from simjudge.questions.compare.sweep_command import sweep
 from simjudge.questions.cover.command import cover
 from simjudge.questions.doctor.command import doctor
 from simjudge.questions.drives.command import TwoSides, compare_drives
 from simjudge.questions.engines.command import app as engines
 from simjudge.questions.explain.command import explain
 from simjudge.questions.fit.command import fit
+from simjudge.questions.info.command import info
 from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
+from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
 from simjudge.terminal.number_types import takes_finite_numbers
 
@@ -53,8 +53,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
-    "compare": compare.compare,
-    "sweep": sweep.sweep,
+    "compare": compare,
+    "sweep": sweep,
     "plan": plan,
     "explain": explain,
     "fit": fit,
@@ -62,7 +62,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "objects": objects,
     "compare-drives": compare_drives,
     "render": render.render,
-    "report": report.report,
+    "report": report,
     "certify": certify,
     "detect": detect.detect,
     "train": train.train,
@@ -75,7 +75,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.run,
     "watch": watch.watch,
     "recover": recover.recover,
-    "info": info.info,
+    "info": info,
     "doctor": doctor,
 }
 """The functions behind the subcommands, in the order in which the help lists them."""

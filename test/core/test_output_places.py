@@ -15,8 +15,8 @@ from simjudge.data.rosbag2.recovery import recover
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
 from simjudge.detectors.training import train
-from simjudge.reports.report import report
-from simjudge.reports.watch_screen import Screen, ScreenTarget
+from simjudge.questions.report.report import report
+from simjudge.questions.watch.watch_screen import Screen, ScreenTarget
 
 SHIPPED = Path(__file__).parents[2] / "bags" / "sim.mcap"
 FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})

@@ -58,8 +58,8 @@ def use_predictions(path: Path) -> None:
 
 def use_result(path: Path) -> None:
     """Read a result folder and make its page."""
-    from simjudge.reports.comparison_result import load_result
-    from simjudge.reports.report import report
+    from simjudge.questions.compare.comparison_result import load_result
+    from simjudge.questions.report.report import report
 
     found = load_result(path)
     str(found).encode()
@@ -70,7 +70,7 @@ def use_result(path: Path) -> None:
 
 def use_info(path: Path) -> None:
     """Look into a path as `info` does."""
-    from simjudge.reports.contents import info
+    from simjudge.questions.info.contents import info
 
     found = info(path)
     found.summary.html().encode()

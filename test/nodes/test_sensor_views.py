@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from simjudge.nodes.headers import make_header
 from simjudge.nodes.sensor_views import box_markers, imu_markers
-from simjudge.reports.palette import DARK, class_colours, rgb
+from simjudge.page.palette import DARK, class_colours, rgb
 
 
 def test_boxes_are_cubes_with_names():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_results import made_contexts, made_entry, made_set
 
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.reports.chart_data import (
+from simjudge.page.chart_data import (
     bins_by_height,
     cell_means,
     cumulative_shares,
@@ -18,7 +18,7 @@ from simjudge.reports.chart_data import (
     missed_share,
     performances,
 )
-from simjudge.reports.sweep_lines import sweep_lines
+from simjudge.questions.compare.sweep_lines import sweep_lines
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Curve, ResultEntry
 

@@ -10,7 +10,8 @@ from random_frames import made
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import Method
 from simjudge.method.verdicts import Verdict
-from simjudge.reports.context_overlay import (
+from simjudge.page.palette import DARK, VERDICT_COLOURS
+from simjudge.questions.compare.context_overlay import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,
     context_colours,
@@ -18,7 +19,6 @@ from simjudge.reports.context_overlay import (
     summary_lines,
     w1_colour,
 )
-from simjudge.reports.palette import DARK, VERDICT_COLOURS
 from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.live.judge import LiveJudge
 

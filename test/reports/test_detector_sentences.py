@@ -9,7 +9,7 @@ import pytest
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.reports.detector_sentences import (
+from simjudge.questions.compare.detector_sentences import (
     judged_words,
     measure_notes,
     measure_rows,
@@ -17,7 +17,7 @@ from simjudge.reports.detector_sentences import (
     overall_meaning,
     worst_measure,
 )
-from simjudge.reports.next_steps import next_step
+from simjudge.questions.compare.next_steps import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
 CALM = {

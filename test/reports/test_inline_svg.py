@@ -9,10 +9,16 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from made_results import made_contexts, made_set, write_result, write_sweep
 
-from simjudge.reports.figures import context_map, performance_distributions, sweep_panels, w1_histogram, w1_vs_overlap
-from simjudge.reports.inline_svg import FigureEmbedder, inline_svg
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure
+from simjudge.page.inline_svg import FigureEmbedder, inline_svg
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import ReportFigure
+from simjudge.questions.compare.figures import (
+    context_map,
+    performance_distributions,
+    sweep_panels,
+    w1_histogram,
+    w1_vs_overlap,
+)
 from simjudge.results.saved_result import Result, load_results
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.reports.overlap_sentences import joint_overlap_sentence, overlap_sentences
-from simjudge.reports.sentences import SetNames
+from simjudge.questions.compare.overlap_sentences import joint_overlap_sentence, overlap_sentences
+from simjudge.questions.compare.sentences import SetNames
 from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")

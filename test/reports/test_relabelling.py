@@ -10,8 +10,8 @@ from made_results import made_contexts, made_set, write_result
 
 import simjudge as sj
 from simjudge.core.errors import UsageError
-from simjudge.reports.relabelling import relabelled
-from simjudge.reports.report_settings import parse_labels
+from simjudge.page.report_settings import parse_labels
+from simjudge.questions.compare.relabelling import relabelled
 from simjudge.results.saved_result import load_results
 
 

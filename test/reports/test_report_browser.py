@@ -13,8 +13,8 @@ from drive_recordings import write_drive
 from made_results import KINDS, made_contexts, made_set, write_result, write_sweep
 from PIL import Image
 
-from simjudge.reports.page import write_report
-from simjudge.reports.report import report
+from simjudge.questions.compare.page import write_report
+from simjudge.questions.report.report import report
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results

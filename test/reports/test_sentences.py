@@ -6,10 +6,10 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.reports.number_format import format_number, format_p, format_percent
-from simjudge.reports.number_table import GROUPS, Footnotes, format_cell
-from simjudge.reports.palette import DARK, LIGHT, VERDICT_COLOURS
-from simjudge.reports.sentences import (
+from simjudge.page.number_format import format_number, format_p, format_percent
+from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS
+from simjudge.questions.compare.number_table import GROUPS, Footnotes, format_cell
+from simjudge.questions.compare.sentences import (
     SetNames,
     correction_sentence,
     headline,

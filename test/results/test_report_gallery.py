@@ -14,8 +14,8 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.reports.gallery_cards import make_gallery
-from simjudge.reports.sentences import SetNames
+from simjudge.questions.compare.gallery_cards import make_gallery
+from simjudge.questions.compare.sentences import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items

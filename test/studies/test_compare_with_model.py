@@ -13,7 +13,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import no_log, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.detectors.detector_settings import renames
-from simjudge.reports.report import report
+from simjudge.questions.report.report import report
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
 from simjudge.studies.live.session import LiveOptions, load_reference

@@ -23,7 +23,7 @@ main()
 """
 INSIDE = """
 from simjudge.core.errors import SimjudgeError
-import simjudge.commands.info as info
+import simjudge.questions.info.command as info
 def work(path: str):
 {body}
 import simjudge.commands.app as commands

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.ablation.saved import QUESTIONS, AblationResult
-from simjudge.reports.chart_data import NothingToDrawError
-from simjudge.reports.figures import GAP_LEGEND_HEIGHT, add_gap_legend
-from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.reports.result_charts import draw_gaps
-from simjudge.reports.result_figures import Figures
-from simjudge.reports.verdict_rows import w1_axis_end
+from simjudge.questions.compare.figures import GAP_LEGEND_HEIGHT, add_gap_legend
+from simjudge.questions.compare.result_charts import draw_gaps
+from simjudge.questions.compare.verdict_rows import w1_axis_end
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.core.text import list_some
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.number_format import format_number
+from simjudge.page.report_figure import POINTS_PER_INCH, ReportFigure
 from simjudge.questions.ablation.figures import question_figure
 from simjudge.questions.ablation.saved import (
     DIFFERS,
@@ -22,9 +25,6 @@ from simjudge.questions.ablation.saved import (
 )
 from simjudge.questions.many_sets.pictures import read_pictures
 from simjudge.questions.many_sets.view import SCALE, data_uri
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.number_format import format_number
-from simjudge.reports.report_figure import POINTS_PER_INCH, ReportFigure
 
 RANK_COLOURS = {WORTH: "gap", UNKNOWN: "cannot-tell", NOT_WORTH: "predicts"}
 """Verdict of the ranking to the name of its colour."""

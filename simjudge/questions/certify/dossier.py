@@ -17,13 +17,13 @@ from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.method.multiple_tests import holm
+from simjudge.page.page_templates import load_template
+from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.headings import HEADINGS
 from simjudge.questions.certify.inputs import describe_inputs
 from simjudge.questions.certify.masks import MASKS, context_masks, write_mask_csv
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.sentences import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, refuse_studies, write_json
 from simjudge.results.saved_result import Result, load_results

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
+from simjudge.page.figure_files import file_name
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import Figures, ReportFigure, add_axes, report_style
 from simjudge.questions.drives.saved import COURSE, REAL, SIM, SavedDrives
 from simjudge.questions.drives.words import w1_by_place
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure, add_axes, report_style
-from simjudge.reports.result_figures import Figures, file_name
 
 _WIDTH, _PANEL = 680.0, 150.0
 """Points: width of a figure, and height of a panel along the course."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.drives.page import report_drives
 from simjudge.questions.drives.result import DriveComparisonResult
 from simjudge.questions.drives.saved import load_drive_result
-from simjudge.reports.report_settings import Report, ReportSettings
-from simjudge.reports.result_kinds import ResultKind
 
 
 class DrivesKind(ResultKind):

@@ -8,6 +8,11 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output
 from simjudge.core.progress import Log
 from simjudge.core.version import version
+from simjudge.page.figure_files import save_drawn
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.drives.figures import course_figure, drive_figures, lines_figure, w1_figure
 from simjudge.questions.drives.saved import SavedDrives, load_drive_result
 from simjudge.questions.drives.words import (
@@ -19,12 +24,6 @@ from simjudge.questions.drives.words import (
     table_row,
     worst_verdict,
 )
-from simjudge.reports.figure_files import save_drawn
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.page import is_report
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.report_settings import Report, ReportSettings
 
 
 def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:

@@ -7,8 +7,8 @@ from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.method.verdicts import GAPS, Reason, Verdict
+from simjudge.questions.compare.sentences import NO_GAP
 from simjudge.questions.drives.saved import SavedDrives
-from simjudge.reports.sentences import NO_GAP
 from simjudge.results.verdict_words import verdict_words
 
 COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")

@@ -15,6 +15,9 @@ import numpy as np
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
+from simjudge.page.page_templates import load_template
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.sentences import SetNames, verdict_sentence
 from simjudge.questions.engines.comparison import (
     CORNER_LIMIT,
     LONELY_LIMIT,
@@ -22,9 +25,6 @@ from simjudge.questions.engines.comparison import (
     EngineView,
     image_difference,
 )
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.sentences import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result
 
 _MAX_WIDTH = 640

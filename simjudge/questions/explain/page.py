@@ -16,16 +16,16 @@ from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import MARGIN
+from simjudge.page.figure_files import save_figure
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.page_templates import load_template
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.small_pictures import frame_uri
 from simjudge.questions.explain.explanation import CauseShare, Explanation
 from simjudge.questions.explain.run import explain_sets
 from simjudge.questions.explain.settings import ExplainSettings
 from simjudge.questions.explain.waterfall import waterfall_figure
 from simjudge.questions.explain.words import detail_sentences, explanation_table, headline, lead
-from simjudge.reports.figure_files import save_figure
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.small_pictures import frame_uri
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES

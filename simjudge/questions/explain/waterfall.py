@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
+from simjudge.page.chart_data import round_up
+from simjudge.page.number_format import format_number
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.explain.explanation import EXPLAINS, WIDENS, Explanation, Interval
 from simjudge.questions.explain.words import filter_words, rest_words
-from simjudge.reports.chart_data import round_up
-from simjudge.reports.number_format import format_number
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
 
 _WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 640.0, 40.0, 190.0, 10.0, 46.0
 _COLOURS = {EXPLAINS: "a", WIDENS: "b"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
+from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.questions.explain.attribution import MOST_SHAPLEY, SHAPLEY
 from simjudge.questions.explain.explanation import (
     CANNOT_TELL_CAUSE,
@@ -18,7 +19,6 @@ from simjudge.questions.explain.explanation import (
     Explanation,
     Interval,
 )
-from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.page.number_format import format_number
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.questions.fit.camera_fit import CameraFit
 from simjudge.questions.fit.lidar_fit import LidarFit
-from simjudge.reports.number_format import format_number
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 
 _WIDTH, _ROW = 640.0, 40.0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.questions.fit.lidar_fit import FittedDivergence, LidarFit
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 
 _WIDTH, _HEIGHT = 640.0, 280.0
 _MARGINS = (70.0, 20.0, 10.0, 46.0)

@@ -18,6 +18,12 @@ from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import SIGNIFICANCE
+from simjudge.page.figure_files import save_figure
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.number_format import format_number, format_p
+from simjudge.page.page_templates import load_template
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.small_pictures import frame_uri
 from simjudge.questions.fit.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
 from simjudge.questions.fit.figures import course_figure, held_out_figure
 from simjudge.questions.fit.lidar_figures import LIDAR_WORDS, divergence_figure, drop_out_figure, range_noise_figure
@@ -25,12 +31,6 @@ from simjudge.questions.fit.lidar_fit import DIVERGENCE, NOISE_OF_LIDAR, FittedD
 from simjudge.questions.fit.run import fit_camera
 from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.reports.figure_files import save_figure
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.number_format import format_number, format_p
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.small_pictures import frame_uri
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
 from simjudge.studies.comparison import Source

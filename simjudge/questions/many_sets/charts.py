@@ -11,11 +11,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from simjudge.core.arrays import FloatArray
+from simjudge.page.number_format import format_gap, format_number, format_p, format_percent
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
+from simjudge.questions.compare.class_charts import set_axes
 from simjudge.questions.many_sets.saved import SetsComparison
-from simjudge.reports.class_charts import set_axes
-from simjudge.reports.number_format import format_gap, format_number, format_p, format_percent
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.results.saved_result import ResultEntry
 
 KIND_COLOURS = {"real-real": "blue", "sim-sim": "green", "real-sim": "orange"}

@@ -8,6 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from simjudge.page.chart_data import NothingToDrawError, round_up
+from simjudge.page.figure_files import file_name
+from simjudge.page.palette import LIGHT, series_colours
+from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
+from simjudge.questions.compare.neighbour_figures import neighbour_figures
 from simjudge.questions.many_sets.charts import (
     KIND_COLOURS,
     BarValue,
@@ -18,11 +23,6 @@ from simjudge.questions.many_sets.charts import (
 )
 from simjudge.questions.many_sets.pictures import set_pictures
 from simjudge.questions.many_sets.saved import ManySetsResult
-from simjudge.reports.chart_data import NothingToDrawError, round_up
-from simjudge.reports.neighbour_figures import neighbour_figures
-from simjudge.reports.palette import LIGHT, series_colours
-from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.reports.result_figures import Figures, file_name
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry, load_result
 

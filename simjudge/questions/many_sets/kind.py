@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.many_sets.page import report_sets
 from simjudge.questions.many_sets.result import SetsComparisonResult
 from simjudge.questions.many_sets.saved import load_many_sets
-from simjudge.reports.report_settings import Report, ReportSettings
-from simjudge.reports.result_kinds import ResultKind
 
 
 class SetsKind(ResultKind):

@@ -8,15 +8,14 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output
 from simjudge.core.progress import Log
 from simjudge.core.version import version
+from simjudge.page.figure_files import save_drawn
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.saved import load_many_sets
 from simjudge.questions.many_sets.tables import KIND_COLUMNS, kind_sentences, write_kind_csv
 from simjudge.questions.many_sets.view import KIND_HEADS, PAIR_HEADS, make_sets_view
-from simjudge.reports.figure_files import save_drawn
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.page import is_report
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.report_settings import Report, ReportSettings
 
 
 def report_sets(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:

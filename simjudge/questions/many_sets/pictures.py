@@ -12,10 +12,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.data.sets import read_set
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.many_sets.saved import ManySetsResult
-from simjudge.reports.chart_data import NothingToDrawError
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
 
 SHARES = (0.1, 0.37, 0.63, 0.9)
 """Where in a set its pictures are taken from, as a share of its frames."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simjudge.core.display import Summary, SummaryTable
+from simjudge.page.kept_result import KeptResult
+from simjudge.page.number_format import format_number
+from simjudge.page.report_figure import Figures
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.saved import ManySetsResult
 from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
-from simjudge.reports.kept_result import KeptResult
-from simjudge.reports.number_format import format_number
-from simjudge.reports.result_figures import Figures
 from simjudge.terminal.tables import table_text
 
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from simjudge.core.files import atomic_file
 from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.page.number_format import NO_BREAK_SPACE, format_number
 from simjudge.questions.many_sets.figures import entry_labels
 from simjudge.questions.many_sets.saved import ManySetsResult, SetsComparison, study_verdict
-from simjudge.reports.number_format import NO_BREAK_SPACE, format_number
 from simjudge.results.saved_result import ResultEntry
 
 KINDS = ("real-real", "sim-sim", "real-sim")

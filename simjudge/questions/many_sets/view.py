@@ -10,6 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from simjudge.core.images import RgbImage, encode_jpeg
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.number_format import DASH, format_number, format_p, format_percent
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.page.report_figure import POINTS_PER_INCH, ReportFigure
+from simjudge.questions.compare.neighbour_figures import neighbour_figures
+from simjudge.questions.compare.overlap_sentences import overlap_reading
+from simjudge.questions.compare.sentences import sample_words
 from simjudge.questions.many_sets.figures import (
     class_bars,
     entry_labels,
@@ -21,14 +29,6 @@ from simjudge.questions.many_sets.figures import (
 from simjudge.questions.many_sets.pictures import read_pictures
 from simjudge.questions.many_sets.saved import Example, ManySetsResult, SetsComparison, study_verdict
 from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
-from simjudge.reports.chart_data import NothingToDrawError
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.neighbour_figures import neighbour_figures
-from simjudge.reports.number_format import DASH, format_number, format_p, format_percent
-from simjudge.reports.overlap_sentences import overlap_reading
-from simjudge.reports.palette import VERDICT_COLOURS
-from simjudge.reports.report_figure import POINTS_PER_INCH, ReportFigure
-from simjudge.reports.sentences import sample_words
 from simjudge.results.gallery_selection import HIGHEST, LOWEST
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words

@@ -18,9 +18,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.common_times import common_times
 from simjudge.objects.lidar_measurements import LidarSide
 from simjudge.questions.objects.saved import ResultPicture
-from simjudge.reports.cloud_pictures import box_corners, draw_cloud, draw_points, draw_segments
-from simjudge.reports.cloud_scale import CloudScale
-from simjudge.reports.cloud_views import TopView
+from simjudge.questions.recording.cloud_pictures import box_corners, draw_cloud, draw_points, draw_segments
+from simjudge.questions.recording.cloud_scale import CloudScale
+from simjudge.questions.recording.cloud_views import TopView
 
 TRUE: tuple[int, int, int] = (255, 255, 255)
 REAL: tuple[int, int, int] = (111, 177, 245)

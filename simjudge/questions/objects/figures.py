@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
+from simjudge.page.figure_files import file_name
+from simjudge.page.palette import LIGHT
+from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.objects.saved import ObjectResult, SeriesPair
 from simjudge.questions.objects.words import row_title
-from simjudge.reports.palette import LIGHT
-from simjudge.reports.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.reports.result_figures import Figures, file_name
 
 MOST_SERIES = 24
 """Rows of a sensor whose series are drawn: those at the top of its table."""

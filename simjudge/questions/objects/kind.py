@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.objects.page import report_objects
 from simjudge.questions.objects.result import ObjectComparisonResult
 from simjudge.questions.objects.saved import load_object_result
-from simjudge.reports.report_settings import Report, ReportSettings
-from simjudge.reports.result_kinds import ResultKind
 
 
 class ObjectsKind(ResultKind):

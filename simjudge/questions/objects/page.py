@@ -19,6 +19,10 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.images import decode_image, encode_jpeg, encode_png
 from simjudge.core.progress import Log
 from simjudge.core.version import version
+from simjudge.page.figure_files import save_drawn
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.figures import (
     colour_figures,
     colour_subject,
@@ -37,11 +41,6 @@ from simjudge.questions.objects.words import (
     row_p,
     signed,
 )
-from simjudge.reports.figure_files import save_drawn
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.page import is_report
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.report_settings import Report, ReportSettings
 from simjudge.results.result_folder import PICTURES
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simjudge.core.display import SummaryTable
+from simjudge.page.number_format import format_number, format_percent
 from simjudge.questions.plan.plan import Plan, PlanEntry
-from simjudge.reports.number_format import format_number, format_percent
 
 _UNKNOWN = "-"
 

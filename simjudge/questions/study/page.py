@@ -16,8 +16,18 @@ from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.page_templates import load_template
+from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation.saved import is_ablation, load_ablation
 from simjudge.questions.ablation.view import make_ablation_view
+from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
+from simjudge.questions.compare.neighbour_figures import neighbour_figures
+from simjudge.questions.compare.overlap_sentences import overlap_sentences
+from simjudge.questions.compare.page import write_report
+from simjudge.questions.compare.performance_sentences import performance_sentences
+from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.sweep_view import SweepCharts, sweep_charts
 from simjudge.questions.many_sets.saved import load_many_sets
 from simjudge.questions.many_sets.view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.questions.objects.page import report_objects
@@ -25,16 +35,6 @@ from simjudge.questions.objects.saved import is_object_result, load_object_resul
 from simjudge.questions.objects.words import fact_lines, headline, lead
 from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
-from simjudge.reports.detector_sentences import overall_headline, overall_meaning
-from simjudge.reports.inline_svg import FigureEmbedder
-from simjudge.reports.neighbour_figures import neighbour_figures
-from simjudge.reports.overlap_sentences import overlap_sentences
-from simjudge.reports.page import write_report
-from simjudge.reports.page_templates import load_template
-from simjudge.reports.performance_sentences import performance_sentences
-from simjudge.reports.report_settings import ReportSettings
-from simjudge.reports.sentences import SetNames
-from simjudge.reports.sweep_view import SweepCharts, sweep_charts
 from simjudge.results.gallery_selection import HIGHEST
 from simjudge.results.result_folder import RESULT, SETS, SWEEP
 from simjudge.results.saved_result import Result, load_result

@@ -13,6 +13,7 @@ from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic.prediction import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.questions.ablation.comparison import compare_variants
+from simjudge.questions.compare.comparison_result import compare, sweep
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.findings import find_sets
 from simjudge.questions.objects.result import compare_objects
@@ -21,7 +22,6 @@ from simjudge.questions.study.listing import load_study
 from simjudge.questions.study.page import write_study_page
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
-from simjudge.reports.comparison_result import compare, sweep
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive

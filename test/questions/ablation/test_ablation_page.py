@@ -6,6 +6,9 @@ import re
 import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
+from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.figure_data import write_figure_data
+from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.ablation.figures import ablation_figures, question_figure
 from simjudge.questions.ablation.saved import QUESTIONS, TRAINED_BASELINE, AblationResult
@@ -14,9 +17,6 @@ from simjudge.questions.study.file import Study
 from simjudge.questions.study.page import write_study_page
 from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
-from simjudge.reports.chart_data import NothingToDrawError
-from simjudge.reports.figure_data import write_figure_data
-from simjudge.reports.inline_svg import FigureEmbedder
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,13 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method import algorithm
+from simjudge.page.report_settings import ReportSettings
+from simjudge.questions.compare.comparison_result import compare
+from simjudge.questions.compare.neighbour_figures import neighbour_figures
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.page import report_sets
 from simjudge.questions.many_sets.saved import load_many_sets
-from simjudge.reports.comparison_result import compare
-from simjudge.reports.neighbour_figures import neighbour_figures
-from simjudge.reports.report_settings import ReportSettings
 from simjudge.results.saved_result import load_result
 
 SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}

@@ -1,0 +1,102 @@
+"""What every result can do: be reported as a page, and be saved as a folder."""
+
+from __future__ import annotations
+
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.page.report_settings import Report, ReportSettings
+from simjudge.results.result_folder import atomic_result
+
+if TYPE_CHECKING:
+    from simjudge.page.report_figure import Figures
+
+
+class KeptResult(ABC):
+    """A result in a folder, or one that was just computed.
+
+    Attributes:
+        folder: where it lies; None for one that was not saved.
+    """
+
+    def __init__(self, folder: Path | None, write: Callable[[Path], None] | None) -> None:
+        """Keep a result.
+
+        Args:
+            folder: where it lies; None for one that was not saved.
+            write: writes what was computed as a result folder; None for a result that was read again.
+        """
+        self.folder, self._write_fresh = folder, write
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the folder, or of what was compared."""
+
+    @property
+    @abstractmethod
+    def figures(self) -> Figures:
+        """All figures by name, not drawn yet: `result.figures["overview"]()` draws one; `savefig` saves it."""
+
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Save every figure as SVG, PDF and PNG, and the numbers that it shows as CSV.
+
+        Args:
+            folder: where; made if it does not exist, files of the same names are replaced.
+
+        Returns:
+            The files that were written. What has no data has no file.
+
+        Raises:
+            SimjudgeError: a file cannot be written.
+        """
+        from simjudge.page.figure_files import save_drawn  # noqa: PLC0415 - matplotlib is slow to import
+
+        return save_drawn(self.figures, Path(folder))
+
+    @takes_setting_keywords
+    def report(self, out: str | Path | None = None, *, settings: ReportSettings) -> Report:
+        """Write the report: one self-contained HTML page.
+
+        Args:
+            out: the page; an earlier page there is replaced. None for the default name.
+            settings: all settings at once; keywords change single ones.
+
+        Returns:
+            The report.
+
+        Raises:
+            SimjudgeError: something cannot be written.
+        """
+        report = import_module("simjudge.questions.report.report").report  # it knows all kinds, which stand above
+        if self.folder is not None:
+            return report(self.folder, out, settings=settings)
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary) / self.name.replace("/", "_")
+            self._write(folder)
+            return report(folder, out, settings=settings)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the result folder; `load_result` reads it again.
+
+        Args:
+            folder: an earlier result there is replaced.
+
+        Raises:
+            SimjudgeError: the folder holds something that no result has, or cannot be written.
+        """
+        self._write(Path(folder))
+        self.folder = Path(folder)
+
+    def _write(self, folder: Path) -> None:
+        if self._write_fresh is not None:
+            self._write_fresh(folder)
+        elif self.folder is not None and self.folder.resolve() != folder.resolve():
+            with atomic_result(folder) as temporary:
+                shutil.copytree(self.folder, temporary, dirs_exist_ok=True)

@@ -1,0 +1,1 @@
+"""`compare` and `sweep`: how well B predicts A; result, figures, words and page."""

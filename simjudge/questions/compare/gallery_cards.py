@@ -1,0 +1,322 @@
+"""The gallery on the page: crops, or where there is no picture the boxes alone, with boxes and numbers."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from markupsafe import Markup
+
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.page.number_format import format_number
+from simjudge.page.palette import DARK, series_colours
+from simjudge.page.svg_elements import element
+from simjudge.questions.compare.sentences import SetNames
+from simjudge.results.context_table import ContextTable
+from simjudge.results.gallery import Crop, crops_without_images
+from simjudge.results.gallery_selection import (
+    HIGHEST,
+    LOWEST,
+    MEDIAN,
+    ONLY_A,
+    ONLY_B,
+    PER_KIND,
+    GalleryItem,
+    select_items,
+)
+from simjudge.results.result_fields import CropFields, read_gallery
+from simjudge.results.saved_result import Result
+
+BUDGET = 6_500_000
+"""Bytes of crops, as written into the page, that all galleries of a report may hold together."""
+_OVERHEAD = 2_500
+"""About the bytes that a card's boxes and words take beside its crops."""
+HEADINGS = {
+    HIGHEST: "Highest W1: like contexts, unlike performance",
+    MEDIAN: "Around the median W1",
+    LOWEST: "Lowest W1: like contexts, like performance",
+    ONLY_A: "Contexts of {a} that {b} never shows",
+    ONLY_B: "Contexts of {b} that {a} never shows",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A context, and for a pair the similar one below it: drawings and the lines under them."""
+
+    drawings: tuple[Markup, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NeighbourGrid:
+    """A context of A with contexts that are similar to it.
+
+    Attributes:
+        heading: of which kind the context is.
+        reference: its drawing.
+        of_a, of_b: drawings of similar contexts of A and of B.
+        lines: its numbers.
+    """
+
+    heading: str
+    reference: Markup
+    of_a: tuple[Markup, ...]
+    of_b: tuple[Markup, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass
+class Shelf:
+    """The cards of one kind."""
+
+    kind: str
+    heading: str
+    cards: list[Card] = field(default_factory=list)
+
+
+@dataclass
+class Gallery:
+    """The cards of all classes of a result.
+
+    Attributes:
+        shelves: by class id as written in the result.
+        grids: contexts with their neighbours, by class id as written in the result.
+        colours: class name to the colour of its boxes.
+        shown, chosen: how many cards are on the page, and how many could be.
+        drawn: how many of the drawings have no picture under the boxes.
+        pictures: how many have one.
+    """
+
+    shelves: dict[str, list[Shelf]] = field(default_factory=dict)
+    grids: dict[str, list[NeighbourGrid]] = field(default_factory=dict)
+    colours: dict[str, str] = field(default_factory=dict)
+    shown: int = 0
+    chosen: int = 0
+    drawn: int = 0
+    pictures: int = 0
+
+
+def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:
+    """Make the cards of some classes, as many as fit: first one of each kind and class, then the next of each.
+
+    Raises:
+        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
+    """
+    out = Gallery()
+    contexts = result.contexts
+    if contexts is None:
+        return out
+    items, crops = load_gallery(result, contexts)
+    items = [i for i in items if str(i.class_id) in classes]
+    out.chosen = len(items)
+    maker = _CardMaker(result, contexts, crops, names, losses, out)
+    budget -= _add_grids(out, maker, [item for item in items if item.neighbours_a or item.neighbours_b], budget // 2)
+    for item in _round_robin(items):
+        card = maker.card(item)
+        size = sum(len(d) for d in card.drawings) + _OVERHEAD
+        if size > budget:
+            break
+        budget -= size
+        out.shown += 1
+        shelves = out.shelves.setdefault(str(item.class_id), [])
+        shelf = next((s for s in shelves if s.kind == item.kind), None)
+        if shelf is None:
+            shelf = Shelf(item.kind, HEADINGS[item.kind].format(a=names.a, b=names.b))
+            shelves.append(shelf)
+        shelf.cards.append(card)
+    return out
+
+
+def _add_grids(gallery: Gallery, maker: _CardMaker, items: list[GalleryItem], budget: int) -> int:
+    """Add contexts with their neighbours, as many as fit; returns the bytes that they take."""
+    used = 0
+    for item in _round_robin(items):
+        grid = maker.grid(item)
+        size = sum(len(d) for d in (grid.reference, *grid.of_a, *grid.of_b)) + _OVERHEAD
+        if used + size > budget:
+            break
+        used += size
+        gallery.grids.setdefault(str(item.class_id), []).append(grid)
+    return used
+
+
+class _CardMaker:
+    def __init__(
+        self,
+        result: Result,
+        contexts: ContextTable,
+        crops: dict[int, Crop],
+        names: SetNames,
+        losses: Losses,
+        count: Gallery,
+    ) -> None:
+        self.contexts, self.crops, self.names, self.losses, self.gallery = contexts, crops, names, losses, count
+        self.folder = result.folder / "gallery"
+        side = (result.header.get("inputs") or {}).get("a") or {}
+        self.stretch = float((side.get("range_image") or {}).get("pixel_height") or 1.0)
+        self.classes = {str(k): str(v) for k, v in (result.header.get("class_names") or {}).items()}
+        self.colours = box_colours(result)
+        count.colours = self.colours
+
+    def card(self, item: GalleryItem) -> Card:
+        rows = [item.row] if item.match_row is None else [item.row, item.match_row]
+        drawings = tuple(self._drawing(row, item.kind) for row in rows)
+        return Card(drawings, tuple(self._lines(item)))
+
+    def grid(self, item: GalleryItem) -> NeighbourGrid:
+        of_a, of_b = (
+            tuple(self._drawing(row, item.kind) for row in rows) for rows in (item.neighbours_a, item.neighbours_b)
+        )
+        heading = HEADINGS[item.kind].partition(":")[0]
+        return NeighbourGrid(heading, self._drawing(item.row, item.kind), of_a, of_b, tuple(self._lines(item)))
+
+    def _lines(self, item: GalleryItem) -> list[str]:
+        column, row = self.contexts, item.row
+        own = f"{'A' if self.contexts.is_a[row] else 'B'} {self._performed(row)}"
+        if item.match_row is None:
+            return [own]
+        lines = [f"W1 {format_number(float(column['w1'][row]))}", f"{own} · B {self._performed(item.match_row)}"]
+        similarity, difference = float(column["match_similarity"][row]), float(column["mean_difference"][row])
+        batches = column["batch_a"][row], column["batch_b"][row]
+        if math.isfinite(similarity):
+            lines[0] += f" · similarity {similarity:.2f}"
+        if all(map(math.isfinite, (*batches, difference))):
+            lines.append(f"{batches[0]:.0f} + {batches[1]:.0f} similar · difference {format_number(difference, 2)}")
+        return lines
+
+    def _performed(self, row: int) -> str:
+        value = float(self.contexts["performance"][row])
+        return "missed (0)" if value == 0 else format_number(value if math.isfinite(value) else None, 2)
+
+    def _drawing(self, row: int, kind: str) -> Markup:
+        crop = self.crops.get(row)
+        if crop is None:
+            raise SimjudgeError(f"{self.folder / 'gallery.json'}: has no crop of row {row}; run simjudge compare again")
+        x0, y0, x1, y1 = crop.place
+        width, height = x1 - x0, y1 - y0
+        picture = self._image_or_none(crop)
+        if picture is None:
+            self.gallery.drawn += 1
+        else:
+            self.gallery.pictures += 1
+        letter = "A" if self.contexts.is_a[row] else "B"
+        frame = self.contexts.text("frame", [row])[0]
+        words = f"{letter}, frame {frame}, object {self.contexts['object'][row]:.0f}"
+        side = min(width, height * self.stretch)
+        parts = [
+            element("rect", x=x0, y=y0, width=width, height=height, class_="paper"),
+            picture or Markup(""),
+            *self._boxes(crop, row, filled=picture is None),
+            self._letter(letter, (x0, y0), side),
+        ]
+        view, css = f"{x0} {y0} {width} {height}", f"crop {kind}"
+        if self.stretch == 1:
+            return element("svg", element("title", words), *parts, viewBox=view, class_=css, role="img")
+        # A pixel of a range image is as high as its ring is far from the next.
+        shape = {"style": f"aspect-ratio: {width} / {height * self.stretch:.1f}", "preserveAspectRatio": "none"}
+        return element("svg", element("title", words), *parts, viewBox=view, class_=css, role="img", **shape)
+
+    def _letter(self, letter: str, corner: tuple[int, int], side: float) -> Markup:
+        (x, y), more = corner, {}
+        if self.stretch != 1:
+            more["transform"] = f"translate(0 {y}) scale(1 {1 / self.stretch:.4f}) translate(0 {-y})"
+        return element(
+            "text", letter, x=x + side * 0.04, y=y + side * 0.13, class_="letter", font_size=side * 0.12, **more
+        )
+
+    def _image_or_none(self, crop: Crop) -> Markup | None:
+        if crop.file is None:
+            return None
+        path = self.folder / Path(crop.file).name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            self.losses.add("gallery crops that cannot be read", f"{path} ({error.strerror})")
+            return None
+        if not data.startswith(b"\xff\xd8"):
+            self.losses.add("gallery crops that cannot be read", f"{path} (no JPEG)")
+            return None
+        x0, y0, x1, y1 = crop.place
+        source = "data:image/jpeg;base64," + base64.b64encode(data).decode()
+        size = {"width": x1 - x0, "height": y1 - y0}
+        return element("image", href=source, x=x0, y=y0, preserveAspectRatio="none", **size)
+
+    def _boxes(self, crop: Crop, row: int, *, filled: bool) -> Iterable[Markup]:
+        solid = " solid" if filled else ""
+        yield _box(crop.patch, "patch", "the patch")
+        for class_id, *box in crop.labels:
+            yield self._box(box, f"label other{solid}", "labelled", class_id)
+        anchor = [float(self.contexts[c][row]) for c in ("x0", "y0", "x1", "y1")]
+        yield self._box(anchor, f"label{solid}", "the anchor, labelled", self.contexts.class_id[row])
+        assigned = [float(self.contexts[f"predicted_{c}"][row]) for c in ("x0", "y0", "x1", "y1")]
+        for class_id, *box, score in crop.predictions:
+            own = all(abs(p - q) < 0.01 for p, q in zip(assigned, box, strict=True))
+            yield self._box(box, "predicted" if own else "predicted other", f"score {score:.2f}, predicted", class_id)
+
+    def _box(self, box: Iterable[float], css: str, words: str, class_id: float) -> Markup:
+        name = self._class(class_id)
+        colour = self.colours.get(name, DARK["ink"])
+        return _box(box, css, f"{words} {name}", style=f"--class:{colour}")
+
+    def _class(self, class_id: float) -> str:
+        return self.classes.get(str(int(class_id)), f"class {int(class_id)}")
+
+
+def box_colours(result: Result) -> dict[str, str]:
+    """Choose a colour for the boxes of each class, to be seen on pictures."""
+    names = [str(name) for name in (result.header.get("class_names") or {}).values()]
+    return {name: DARK[colour] for name, colour in zip(names, series_colours(names), strict=True)}
+
+
+def _box(box: Iterable[float], css: str, hover: str, **more: str) -> Markup:
+    x0, y0, x1, y1 = (float(v) for v in box)
+    size = {"width": max(x1 - x0, 0.0), "height": max(y1 - y0, 0.0)}
+    return element("rect", element("title", hover), x=x0, y=y0, class_=css, **size, **more)
+
+
+def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
+    """Read the gallery as saved, or where none was saved, choose it now and without pictures.
+
+    Raises:
+        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
+    """
+    path = result.folder / "gallery" / "gallery.json"
+    if not path.exists():
+        patch = result.header.get("parameters", {}).get("patch") or (120, 120)
+        items = select_items(contexts, PER_KIND)
+        return items, {c.row: c for c in crops_without_images(contexts, items, (int(patch[0]), int(patch[1])))}
+    saved = read_gallery(path)
+    items = [
+        GalleryItem(
+            each.kind, each.class_id, each.row, each.match_row, tuple(each.neighbours_a), tuple(each.neighbours_b)
+        )
+        for each in saved.items
+    ]
+    crops = {each.row: _crop(each, path) for each in saved.crops}
+    rows = [row for item in items for row in item.rows]
+    if not (all(row < len(contexts) for row in rows) and all(i.kind in HEADINGS for i in items)):
+        raise SimjudgeError(f"{path}: names rows or kinds that contexts.parquet lacks; run simjudge compare again")
+    return items, crops
+
+
+def _crop(saved: CropFields, path: Path) -> Crop:
+    x0, y0, x1, y1 = saved.place
+    if x1 <= x0 or y1 <= y0:
+        raise SimjudgeError(f"{path}: the crop of row {saved.row} is empty; run simjudge compare again")
+    labels, predictions = ([list(box) for box in boxes] for boxes in (saved.labels, saved.predictions))
+    return Crop(saved.row, saved.place, saved.patch, saved.file, labels, predictions)
+
+
+def _round_robin(items: list[GalleryItem]) -> list[GalleryItem]:
+    """The first of each class and kind, then the second of each, ..."""
+    turn: dict[tuple[int, str], int] = {}
+    numbered = []
+    for item in items:
+        key = (item.class_id, item.kind)
+        turn[key] = turn.get(key, 0) + 1
+        numbered.append((turn[key], item))
+    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]

@@ -1,0 +1,208 @@
+"""Charts of whole results, drawn on given axes: gap and W1 by class, W1 against overlap, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from simjudge.page.chart_data import OverlapPoint, round_up
+from simjudge.page.number_format import format_number, format_short
+from simjudge.page.palette import LIGHT, VERDICT_COLOURS
+from simjudge.page.point_labels import Rectangle, place_labels
+from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
+from simjudge.questions.compare.class_charts import DASHED, set_axes
+from simjudge.questions.compare.sweep_lines import SweepLine
+from simjudge.questions.compare.verdict_rows import entry_tooltip, w1_axis_end
+from simjudge.results.saved_result import ResultEntry
+
+MAX_LABELLED = 14
+"""Up to how many points carry their name in the figure."""
+CHARACTER_WIDTH = 6.5
+"""About the width of a character of a name, points."""
+CORNER_STRIP = 0.15
+"""The share of the W1 axis that is kept free above and below for what the corners say."""
+POINT_AREA, SMALL_POINT_AREA = 80.0, 28.0
+"""Areas of a dot, square points."""
+_CORNERS = (
+    (0, 1, "neither", "little is shown, and it misleads"),
+    (1, 1, "shown, but the detector differs", "like contexts, unlike performance"),
+    (0, 0, "right, but little", "what is shown is right, much is missing"),
+    (1, 0, "B predicts A", "like contexts, like performance"),
+)
+"""Right or left, top or bottom, what the corner of W1 against overlap means."""
+
+
+def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
+    """Draw each entry's gap with its interval and the margin; and below it W1 over what chance alone gives."""
+    set_axes(axes, (0.0, w1_axis_end(entries)), (len(entries) - 0.5, -0.5), "gap, and mean W1", "")
+    axes.set_yticks(range(len(entries)), [plain_text(e.label, 24) for e in entries])
+    axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+    axes.grid(visible=False, axis="y")
+    for row, entry in enumerate(entries):
+        colour, numbers = LIGHT[VERDICT_COLOURS[entry.verdict]], entry.numbers
+        upper, lower = row - 0.17, row + 0.2
+        if numbers.noise_q95 is not None:
+            label = "W1 by chance, up to its 95 % quantile"
+            axes.barh(lower, numbers.noise_q95, 0.28, color=LIGHT["band"], alpha=0.6, linewidth=0, label=label)
+        if numbers.noise is not None:
+            ends = [lower - 0.16, lower + 0.16]
+            axes.plot([numbers.noise] * 2, ends, color=LIGHT["floor"], label="noise: mean W1 by chance")
+        if numbers.gap is not None:
+            ends = [upper - 0.18, upper + 0.18]
+            axes.plot([entry.margin] * 2, ends, color=LIGHT["soft"], linestyle=DASHED, label="margin")
+            _dots(axes, [numbers.gap], [upper], 46.0, colour, [entry_tooltip(entry, entry.label)])
+        if numbers.gap_low is not None and numbers.gap_high is not None:
+            label = "gap and its 95 % interval"
+            interval = [numbers.gap_low, numbers.gap_high]
+            axes.plot(interval, [upper, upper], color=colour, linewidth=3, alpha=0.55, label=label)
+        if numbers.tested_w1 is None:
+            axes.text(0.01, row, "undefined", color=LIGHT["soft"], va="center", transform=axes.get_yaxis_transform())
+        else:
+            ring = {"facecolors": LIGHT["panel"], "edgecolors": LIGHT["ink"], "linewidths": 1.2, "zorder": 3}
+            rings = axes.scatter([numbers.tested_w1], [lower], SMALL_POINT_AREA, label="mean W1", **ring)
+            if isinstance(axes.figure, ReportFigure):
+                axes.figure.add_tooltips(rings, [entry_tooltip(entry, entry.label)])
+
+
+def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
+    """Draw mean W1 against the overlap O_A: Fig. 2 of arXiv 2208.01022, with the noise.
+
+    Args:
+        points: what to draw. Points whose W1 is undefined are left out.
+    """
+    drawn = [p for p in points if p.entry.numbers.mean_w1 is not None]
+    highest = max((p.entry.numbers.mean_w1 or 0.0 for p in drawn), default=0.0)
+    top = 0.5 if highest <= 0.47 else 1.0
+    limits = (-CORNER_STRIP * top, (1 + CORNER_STRIP) * top)
+    set_axes(axes, (0, 1), limits, "overlap O_A: share of A's contexts that B shows", "mean W1", x_percent=True)
+    axes.set_yticks([k * top / 5 for k in range(6)])
+    for right, upper, word, meaning in _CORNERS:
+        side = "right" if right else "left"
+        at, down = (-8 if right else 8, 0), -4 if upper else 34
+        for text, size, weight, offset in ((word, 13, "bold", down), (meaning, 11, "normal", down - 17)):
+            axes.annotate(
+                text, (right, upper), (at[0], offset), "axes fraction", "offset points", ha=side, va="top",
+                fontsize=size, fontweight=weight, color=LIGHT["soft"],
+            )  # fmt: skip
+    for point in drawn:
+        _draw_point(axes, point)
+    named = [p for p in drawn if not p.small]
+    if len(named) <= MAX_LABELLED:
+        _label_points(axes, drawn, named)
+
+
+def _draw_point(axes: Axes, point: OverlapPoint) -> None:
+    entry, x, colour = point.entry, point.entry.numbers.overlap_a or 0.0, LIGHT[point.colour]
+    noise, half = entry.numbers.noise, 7.0 / axes_size(axes)[0]
+    if noise is not None and not point.small:
+        axes.plot([x - half, x + half], [noise, noise], color=LIGHT["floor"])
+    area = SMALL_POINT_AREA if point.small else POINT_AREA
+    _dots(axes, [x], [entry.numbers.mean_w1 or 0.0], area, colour, [entry_tooltip(entry, point.label)])
+
+
+def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[OverlapPoint]) -> None:
+    """Write names beside points, clear of all points, with a hair line to the point."""
+    width, height = axes_size(axes)
+    low, high = axes.get_ylim()
+    scale = height / (high - low)
+
+    def at(point: OverlapPoint, w1: float) -> tuple[float, float]:
+        return (point.entry.numbers.overlap_a or 0.0) * width, (w1 - low) * scale
+
+    labels = [plain_text(p.label, 40) for p in named]
+    spots = [at(p, p.entry.numbers.mean_w1 or 0.0) for p in named]
+    marks: list[Rectangle] = []
+    for point in points:
+        x, y = at(point, point.entry.numbers.mean_w1 or 0.0)
+        radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1
+        marks.append((x - radius, y - radius, x + radius, y + radius))
+    room = (6.0, -low * scale, width, (high / (1 + CORNER_STRIP) - low) * scale - 8)
+    places = place_labels(spots, [CHARACTER_WIDTH * len(label) for label in labels], marks, room)
+    for point, label, place in zip(named, labels, places, strict=True):
+        x, y = place.x / width, place.y / scale + low
+        end = x + (2 if place.on_left else -2) / width
+        spot = (point.entry.numbers.overlap_a or 0.0, point.entry.numbers.mean_w1 or 0.0)
+        axes.plot([spot[0], end], [spot[1], y], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
+        axes.text(
+            x, y, label, ha="right" if place.on_left else "left", va="center_baseline", fontsize=12,
+            bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SweepPanel:
+    """What a chart of a sweep shows.
+
+    Attributes:
+        label: what it is called.
+        fields: the fields of an entry: the first is drawn solid, the second dashed.
+        in_percent: whether they are shares.
+        least_top: the least end of the axis.
+    """
+
+    label: str
+    fields: tuple[str, ...]
+    in_percent: bool = False
+    least_top: float = 1.0
+
+
+SWEEP_PANELS = (
+    SweepPanel("mean W1", ("mean_w1",), least_top=0.05),
+    SweepPanel("overlap", ("overlap_a", "overlap_b"), in_percent=True),
+    SweepPanel("batch size", ("mean_batch_a", "mean_batch_b")),
+)
+"""The charts of a sweep along one setting."""
+
+
+def draw_sweep(
+    axes: Axes, line: SweepLine, panel: SweepPanel, entries: Sequence[ResultEntry], colours: Sequence[str]
+) -> None:
+    """Draw one quantity of a sweep against the setting that varies."""
+    xs = [line.axis.value(curve) for curve in line.points]
+    margin = (xs[-1] - xs[0]) * 0.03
+    known = [e.numbers.number(f) or 0.0 for c in line.points for e in c.entries for f in panel.fields]
+    top = 1.0 if panel.in_percent else round_up(max(*known, panel.least_top))
+    limits = (xs[0] - margin, xs[-1] + margin)
+    set_axes(axes, limits, (0.0, top), line.axis.label, panel.label, y_percent=panel.in_percent)
+    shown = xs if len(xs) <= 9 else xs[:: (len(xs) + 8) // 9]
+    axes.set_xticks(shown, [format_short(x) for x in shown])
+    if line.mark is not None and xs[0] <= line.mark <= xs[-1]:
+        mark = axes.axvline(line.mark, color=LIGHT["soft"], linestyle=DASHED, linewidth=1.5)
+        if isinstance(axes.figure, ReportFigure):
+            axes.figure.add_tooltips(mark, [line.mark_text])
+    for entry, colour in zip(entries, colours, strict=True):
+        for n, field in enumerate(panel.fields):
+            _draw_sweep_line(axes, line, entry, field, LIGHT[colour], dashed=n > 0)
+
+
+def _draw_sweep_line(axes: Axes, line: SweepLine, entry: ResultEntry, field: str, colour: str, *, dashed: bool) -> None:
+    known: list[tuple[float, float, ResultEntry]] = []
+    for curve in line.points:
+        found = next((e for e in curve.entries if e.key == entry.key), None)
+        value = None if found is None else found.numbers.number(field)
+        if found is not None and value is not None:
+            known.append((line.axis.value(curve), value, found))
+    xs, ys = [x for x, _, _ in known], [y for _, y, _ in known]
+    label = None if dashed else plain_text(entry.label, 24).lstrip("_")
+    axes.plot(xs, ys, color=colour, linestyle=DASHED if dashed else "-", label=label)
+    tips = [f"{entry.label}, {line.axis.label} {x:g}: {_sweep_tooltip(found, field, y)}" for x, y, found in known]
+    _dots(axes, xs, ys, SMALL_POINT_AREA, colour, tips)
+
+
+def _sweep_tooltip(entry: ResultEntry, field: str, value: float) -> str:
+    if field == "mean_w1":
+        noise = entry.numbers.noise
+        return f"mean W1 {format_number(value)}" + (
+            f", noise {format_number(noise)}" if noise is not None else ", no noise computed"
+        )
+    return f"{field} {format_number(value)}"
+
+
+def _dots(axes: Axes, xs: Sequence[float], ys: Sequence[float], area: float, colour: str, tips: Sequence[str]) -> None:
+    if not xs:
+        return
+    dots = axes.scatter(xs, ys, area, colour, linewidths=0, zorder=3)
+    if isinstance(axes.figure, ReportFigure):
+        axes.figure.add_tooltips(dots, tips)

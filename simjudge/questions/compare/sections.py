@@ -1,0 +1,214 @@
+"""The sections of the page: each class with its verdict, its charts and its gallery."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
+from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.number_format import format_percent
+from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.gallery_cards import Gallery, NeighbourGrid, Shelf
+from simjudge.questions.compare.overlap_sentences import overlap_sentences
+from simjudge.questions.compare.performance_sentences import performance_sentences
+from simjudge.questions.compare.result_figures import CLASS_FIGURES, DISTRIBUTION, MAP, WHERE, ClassFigure
+from simjudge.questions.compare.sentences import (
+    SetNames,
+    capitalized,
+    effect_size,
+    evidence,
+    headline,
+    meaning,
+    verdict_numbers,
+)
+from simjudge.questions.compare.verdict_rows import verdict_row
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Result, ResultEntry
+
+SORTED_BY_ID = 12
+"""Up to how many classes are listed by class id; more are listed by their gap."""
+_ORDERS = {"gap": "gap", "w1": "mean_w1", "p": "p_adjusted", "overlap": "overlap_a"}
+"""Name of an order of the verdicts to the field that it is by."""
+OPEN_SECTIONS = 8
+"""How many sections after the first are unfolded when the page opens."""
+
+
+@dataclass(frozen=True)
+class ClassVerdict:
+    """The verdict on one class, or on all classes together, as the page shows it.
+
+    Attributes:
+        result: name of the result.
+        label: what the class is called.
+        kind: the name of its colour, and of its CSS class.
+        headline: the verdict as words.
+        meaning: what it means.
+        evidence: the numbers that it rests on; empty where nothing was compared.
+        size: how large the difference is, and for how much of A; empty without a gap.
+        numbers: its numbers on a line.
+        row: the gap with its interval, and W1 over what chance gives.
+        strong: whether it is the verdict on all classes together.
+        order: what the page can order verdicts by: name, gap, w1, p, overlap; empty text where undefined.
+    """
+
+    result: str
+    label: str
+    kind: str
+    headline: str
+    meaning: str
+    evidence: str
+    size: str
+    numbers: str
+    row: Markup
+    strong: bool
+    order: dict[str, float | str]
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure of the page.
+
+    Attributes:
+        name: its heading.
+        chart: its SVG.
+        note: what to see in it.
+    """
+
+    name: str
+    chart: Markup
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Charts and gallery of one class, or the charts of all classes together.
+
+    Attributes:
+        verdict: its verdict.
+        facts: what its overlaps mean.
+        distributions: figures of W1 and performance.
+        where: figures by object size and by position in the image.
+        shelves: its gallery.
+        grids: contexts with their neighbours.
+        is_open: whether it is unfolded when the page opens.
+    """
+
+    verdict: ClassVerdict
+    facts: list[str]
+    distributions: list[PageFigure]
+    where: list[PageFigure]
+    shelves: list[Shelf]
+    grids: list[NeighbourGrid]
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class ClassCharts:
+    """Which classes of a result get charts.
+
+    Attributes:
+        charted: their keys.
+        maps: whether each of them gets context maps, not all classes together alone.
+        embedder: puts figures into the page.
+    """
+
+    charted: Collection[str]
+    maps: bool
+    embedder: FigureEmbedder
+
+
+def ordered_entries(result: Result) -> list[ResultEntry]:
+    """Order the entries of a result for the page.
+
+    Returns:
+        All classes together, then class by class: by id where they are few, else by their gap. A single class
+        is not shown a second time as all classes together.
+    """
+    entries = list(result.classes if len(result.classes) == 1 else result.entries)
+    if len(result.classes) > SORTED_BY_ID:
+        entries.sort(key=lambda e: (e.key != OVERALL, -_gap(e)))
+    return entries
+
+
+def _gap(entry: ResultEntry) -> float:
+    """The gap of an entry; its W1 without a gap; entries without a W1 are last."""
+    known = (entry.numbers.number(f) for f in ("gap", "mean_w1"))
+    return next((v for v in known if v is not None), -1e9)
+
+
+def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassVerdict:
+    """Put the verdict on an entry into words."""
+    names = SetNames.of_result(result)
+    return ClassVerdict(
+        result=result.name,
+        label=entry.label,
+        kind=VERDICT_COLOURS[entry.verdict],
+        headline=headline(entry),
+        meaning=capitalized(meaning(entry, names)),
+        evidence=evidence(entry),
+        size=effect_size(entry),
+        numbers=capitalized(verdict_numbers(entry, names)),
+        row=verdict_row(entry, axis_end),
+        strong=entry.key == OVERALL,
+        order=_order(entry),
+    )
+
+
+def _order(entry: ResultEntry) -> dict[str, float | str]:
+    known = {name: entry.numbers.number(field) for name, field in _ORDERS.items()}
+    return {"name": entry.label} | {name: "" if value is None else value for name, value in known.items()}
+
+
+def sections(
+    result: Result,
+    entries: Sequence[ResultEntry],
+    gallery: Gallery,
+    verdicts: Sequence[ClassVerdict],
+    charts: ClassCharts,
+) -> list[Section]:
+    """Make the sections of some entries."""
+    if result.contexts is None:
+        return []
+    names = SetNames.of_result(result)
+    by_key = dict(zip((e.key for e in ordered_entries(result)), verdicts, strict=False))
+    out: list[Section] = []
+    for entry in entries:
+        drawn = entry.key in charts.charted
+        maps = charts.maps or entry.key == OVERALL or len(result.classes) == 1
+        distributions = _drawn(result, entry, (DISTRIBUTION,), charts.embedder) if drawn else []
+        where = _drawn(result, entry, (WHERE, MAP) if maps else (WHERE,), charts.embedder) if drawn else []
+        said = (*overlap_sentences(entry, names), *performance_sentences(entry, names))
+        facts = list(said) if entry.key != OVERALL else []
+        shelves = gallery.shelves.get(entry.key, [])
+        is_open = len(out) <= OPEN_SECTIONS
+        grids = gallery.grids.get(entry.key, [])
+        out.append(Section(by_key[entry.key], facts, distributions, where, shelves, grids, is_open))
+    return out
+
+
+def _drawn(result: Result, entry: ResultEntry, groups: Collection[str], embedder: FigureEmbedder) -> list[PageFigure]:
+    """Draw the figures of a class that have data."""
+    out = []
+    for each in CLASS_FIGURES:
+        if each.group not in groups:
+            continue
+        try:
+            figure = each.draw(result, entry.key, **({"legend": False} if each.has_legend else {}))
+        except NothingToDrawError:
+            continue
+        out.append(PageFigure(each.heading, embedder.embed(figure), each.note or _missed_note(result, entry, each)))
+    return out
+
+
+def _missed_note(result: Result, entry: ResultEntry, figure: ClassFigure) -> str:
+    if result.contexts is None or figure.name != "performance_distributions":
+        return ""
+    contexts, names, parts = result.contexts, SetNames.of_result(result), []
+    for which, name in (("a", names.a), ("b", names.b)):
+        values = performances(contexts, entry, which)
+        if len(values):
+            parts.append(f"{format_percent(missed_share(values))} in {name}")
+    return f"Missed altogether (performance 0): {', '.join(parts)}."

@@ -1,0 +1,334 @@
+"""What the numbers mean, in sentences. A verdict and its numbers stand together; a W1 never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
+from simjudge.page.number_format import (
+    NO_BREAK_SPACE,
+    format_gap,
+    format_number,
+    format_p,
+    format_percent,
+)
+from simjudge.results.saved_result import Result, ResultEntry
+
+NO_GAP = "no gap estimate; compare again"
+"""What is said of a result that an earlier version saved."""
+NEXT_TO_NOTHING = 0.05
+"""Mean performance below which a detector is no judge, however small the margin."""
+SMALL_OVERLAP = 0.5
+"""Share of A below which a verdict says over how much of A it is: over the smaller part."""
+EVERYWHERE = 0.8
+"""Share of the contexts from which a gap is not said to sit in a part of them."""
+_DRAWN = (
+    "noise", "noise_q95", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap", "p_value",
+    "p_adjusted", "drawn_share",
+)  # fmt: skip
+_NEED_OVERLAP = (
+    "mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "w1_quantiles", "mean_abs_mean_diff",
+    "mean_batch_a", "mean_batch_b", "adjusted_w1", *_DRAWN,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SetNames:
+    """What the two sets are called on the page.
+
+    Attributes:
+        a, b: such as "A (real)" and "B (sim)".
+        samples: what has a performance: "objects", or "patches" of label pictures.
+    """
+
+    a: str
+    b: str
+    samples: str = "objects"
+
+    @classmethod
+    def of_result(cls, result: Result) -> SetNames:
+        """Name the sets of a result.
+
+        Returns:
+            The letters with the names of the sets; the plain letters where the sets have no names.
+        """
+        given = {which: result.set_name(which) for which in ("a", "b")}
+        a, b = (w.upper() if name.upper() == w.upper() else f"{w.upper()} ({name})" for w, name in given.items())
+        return cls(a, b, sample_words(result.header))
+
+
+def sample_words(header: Mapping[str, Any]) -> str:
+    """What the comparisons of a result call what has a performance."""
+    return "patches" if (header.get("parameters") or {}).get("task") == "semantic" else "objects"
+
+
+def headline(entry: ResultEntry) -> str:
+    """Write the verdict as the page calls it.
+
+    Returns:
+        Such as "Predicts within 0.05"; over little overlap "Predicts within 0.05, over 4 % of A".
+    """
+    if finds_nothing(entry):
+        return "The detector finds next to nothing in either set"
+    words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
+    return f"{words}, over {format_percent(share)} of A" if share is not None and _is_partial(entry) else words
+
+
+def _is_partial(entry: ResultEntry) -> bool:
+    """Whether the verdict is over the smaller part of A."""
+    share = entry.numbers.overlap_a
+    return share is not None and share < SMALL_OVERLAP and entry.verdict in (*GAPS, Verdict.PREDICTS)
+
+
+def capitalized(text: str) -> str:
+    """Begin a sentence.
+
+    Returns:
+        The text with a capital at its beginning, and otherwise as it is.
+    """
+    return text[:1].upper() + text[1:]
+
+
+def meaning(entry: ResultEntry, names: SetNames) -> str:
+    """Write what the verdict means for the user.
+
+    Returns:
+        A sentence that begins in lower case, to stand behind the headline of the verdict.
+    """
+    m, a, b = f"{entry.margin:g}", names.a, names.b
+    if finds_nothing(entry):
+        return _dead(entry)
+    if entry.verdict == Verdict.NO_OVERLAP or entry.numbers.mean_w1 is None:
+        return _nothing_compared(entry, names)
+    if entry.verdict == Verdict.TOO_FEW:
+        return _too_few(entry, names)
+    return {
+        Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts the detector's performance differs by {m} or "
+        "more.",
+        Verdict.GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
+        Verdict.SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
+        Verdict.PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to "
+        f"within {m}.",
+        Verdict.CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would "
+        "tell.",
+        Verdict.NOT_TESTED: _not_tested(),
+    }[entry.verdict]
+
+
+def finds_nothing(entry: ResultEntry) -> bool:
+    """Whether both sets' mean performance is below the margin: no simulation could differ by as much."""
+    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
+    known = entry.verdict not in (Verdict.NO_OVERLAP, Verdict.NOT_TESTED) and a is not None and b is not None
+    return known and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
+
+
+def _dead(entry: ResultEntry) -> str:
+    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
+    unknown = entry.numbers.verdict_reason == Reason.NEVER_PREDICTED
+    why = "it predicts no such class; " if unknown else ""
+    return (
+        f"{why}its mean performance is {format_number(a)} and {format_number(b)}, so even a useless simulation would "
+        f"have come out as “{entry.verdict_words}”: this says nothing about the simulation."
+    )
+
+
+def verdict_sentence(entry: ResultEntry, names: SetNames) -> str:
+    """Write what the verdict means and what it rests on."""
+    return f"{meaning(entry, names)} {evidence(entry)}".rstrip()
+
+
+def evidence(entry: ResultEntry) -> str:
+    """Write the numbers that the verdict rests on.
+
+    Returns:
+        A few sentences; empty where nothing was compared.
+    """
+    numbers = entry.numbers
+    w1, noise, p = numbers.mean_w1, numbers.noise, numbers.p_value
+    if w1 is None:
+        return ""
+    if numbers.lacks_gap:
+        return f"Mean W1 is {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}; {NO_GAP}."
+    if noise is None or p is None:
+        return f"Mean W1 is {format_number(w1)}."
+    if entry.verdict == Verdict.TOO_FEW:  # gap and interval are as little to be relied on as p
+        return _w1_beside_noise(entry)
+    smallest = numbers.draws > 0 and p <= 1.0000001 / (1 + numbers.draws)
+    p_text = f"p = {format_p(p)}" + (f", the smallest that {numbers.draws:,} draws can show" if smallest else "")
+    return " ".join(
+        part
+        for part in (
+            f"The gap is {format_gap(entry)}{_concentrated(entry)}; {p_text}{corrected_p(entry)}.",
+            _w1_beside_noise(entry),
+            _detectable(entry),
+            drawn_part(entry),
+        )
+        if part
+    )
+
+
+def _concentrated(entry: ResultEntry) -> str:
+    """Where the gap sits, if in a part of the contexts."""
+    share, size = entry.numbers.gap_share, entry.numbers.gap_size
+    if share is None or size is None or share >= EVERYWHERE or entry.verdict not in GAPS:
+        return ""
+    return f", about {format_number(size, 2)} in {format_percent(share)} of the contexts"
+
+
+def _w1_beside_noise(entry: ResultEntry) -> str:
+    numbers = entry.numbers
+    noise = f"sets of these sizes that do not differ have {format_number(numbers.noise)} (noise)"
+    if numbers.adjusted_w1 is None:
+        return f"Mean W1 is {format_number(numbers.mean_w1)}; {noise}."
+    return (
+        f"Mean W1 is {format_number(numbers.mean_w1)}, and {format_number(numbers.adjusted_w1)} adjusted to like "
+        f"objects; {noise}. Gap, p and verdict are of the adjusted one."
+    )
+
+
+def drawn_part(entry: ResultEntry) -> str:
+    """Write which part of the contexts carries the draws.
+
+    Returns:
+        A sentence; empty where all contexts do.
+    """
+    share = entry.numbers.drawn_share
+    if share is None or share >= 1:
+        return ""
+    return f"A drawn {format_percent(share)} of the contexts carries the draws; the interval holds what that adds."
+
+
+def _detectable(entry: ResultEntry) -> str:
+    shown = entry.numbers.detectable_gap
+    if shown is None or entry.verdict == Verdict.TOO_FEW:
+        return ""
+    return f"Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
+
+
+MORE_UNITS = "longer recordings of new places and things would help, more passes of the same would not"
+"""What helps where units are few."""
+
+
+def _too_few(entry: ResultEntry, names: SetNames) -> str:
+    units = f"{entry.numbers.units_a:,} independent units of {names.a} and {entry.numbers.units_b:,} of {names.b}"
+    return {
+        Reason.NEVER_PREDICTED: "this detector has no such class: it predicts it in neither set, so all "
+        "performance is 0.",
+        Reason.FEW_UNITS: f"only {units} were compared, and {FEWEST_UNITS} of each are needed at least: {MORE_UNITS}.",
+        Reason.LONE_UNITS: f"of {units}, most contexts find only one on a side, and one unit does not tell a gap from "
+        "chance: more frames of like places, or a lower --theta, put more of them together.",
+        Reason.UNEVEN_UNITS: f"of {units} a few hold nearly all objects, so that even the largest difference could be "
+        f"chance: {MORE_UNITS}.",
+        Reason.FEW_DRAWS: f"{entry.numbers.draws:,} draws are too few: even the largest difference could not reach "
+        f"p ≤ {SIGNIFICANCE}.",
+    }.get(entry.numbers.verdict_reason, "there is too little to tell a difference from chance.")
+
+
+def _not_tested() -> str:
+    return "nothing was drawn: W1 alone does not tell whether there is a gap, nor how large it is."
+
+
+def corrected_p(entry: ResultEntry) -> str:
+    """Write what p becomes where the class is one of several.
+
+    Returns:
+        Words to stand behind p; empty where p stays as it is.
+    """
+    p, adjusted = entry.numbers.p_value, entry.numbers.p_adjusted
+    if p is None or adjusted is None or format_p(p) == format_p(adjusted):
+        return ""
+    return f" ({format_p(adjusted)} as one of several classes)"
+
+
+def effect_size(entry: ResultEntry) -> str:
+    """Write how large the gap is, and over how much of A.
+
+    Returns:
+        Words to stand under the headline of the verdict; empty without a gap, and where too little was compared.
+    """
+    if entry.numbers.gap is None or entry.verdict == Verdict.TOO_FEW:
+        return ""
+    over = "" if _is_partial(entry) else f", over {format_percent(entry.numbers.overlap_a)} of A"
+    return f"gap {format_gap(entry)}{over}"
+
+
+def verdict_numbers(entry: ResultEntry, names: SetNames) -> str:
+    """Write the verdict's numbers, as short as they can stand together.
+
+    Returns:
+        Gap, interval, p, mean W1, noise and both overlaps on a line.
+    """
+    numbers = entry.numbers
+    parts = (f"O_A {format_percent(numbers.overlap_a)}", f"O_B {format_percent(numbers.overlap_b)}")
+    shares = ", ".join(part.replace(" ", NO_BREAK_SPACE) for part in parts)
+    if numbers.mean_w1 is None:
+        return verdict_sentence(entry, names)
+    w1 = f"mean W1 {format_number(numbers.mean_w1)}"
+    p = f"p{NO_BREAK_SPACE}={NO_BREAK_SPACE}{format_p(numbers.p_value)}{corrected_p(entry)}"
+    if numbers.lacks_gap:
+        return f"{w1}, {p}, {NO_GAP}; {shares}"
+    if numbers.noise is None or numbers.p_value is None:
+        return f"{w1}, no noise and no p: draws were 0; {shares}"
+    adjusted = "" if numbers.adjusted_w1 is None else f", adjusted {format_number(numbers.adjusted_w1)}"
+    return f"gap {format_gap(entry)}, {p}; {w1}{adjusted}, noise {format_number(numbers.noise)}; {shares}"
+
+
+def correction_sentence(entries: Sequence[ResultEntry]) -> str:
+    """Write how classes are judged among several.
+
+    Returns:
+        A sentence; empty for fewer than two tested classes.
+    """
+    tested = [e for e in entries if e.numbers.p_adjusted is not None]
+    if len(tested) < 2:
+        return ""
+    found = sum(e.verdict in GAPS for e in tested)
+    return (
+        f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Romano and "
+        f"Wolf), and a class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
+    )
+
+
+def undefined_reason(entry: ResultEntry, field: str, parameters: Mapping[str, Any]) -> str:
+    """Write why a field of an entry is undefined."""
+    if field.startswith("pointwise") and not parameters.get("paired"):
+        return "the sets were not compared as pairs"
+    if entry.numbers.lacks_gap and field in _DRAWN:
+        return NO_GAP
+    if field == "pointwise_mean_difference":
+        return "no object is in both sets of a pair"
+    which, numbers = field[-1] if field.endswith(("_a", "_b")) else "", entry.numbers
+    if field in _NEED_OVERLAP and not entry.numbers.compared:
+        return "nothing was compared: " + _why_nothing(entry)
+    reasons = (
+        (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
+        (field == "detectable_gap" and entry.verdict == Verdict.TOO_FEW, "there is too little to show any"),
+        (field in (*_DRAWN, "adjusted_w1") and not parameters.get("draws"), "no draws were asked for"),
+        (field == "adjusted_w1", "the objects of like contexts are alike: nothing had to be adjusted"),
+        (field == "relative_w1", "the mean performance in A is 0"),
+        (bool(which) and not numbers.number(f"n_{which}"), f"{which.upper()} has no contexts of this class"),
+        (field.startswith("std") and numbers.number(f"mean_{field[4:]}") is not None, "one context has no spread"),
+        ("outside" in field, f"no context of {which.upper()} is outside the overlap"),
+        (field.startswith("map50"), f"no average precision for this class in {which.upper()}"),
+    )
+    return next((reason for holds, reason in reasons if holds), "not in this result file")
+
+
+def _why_nothing(entry: ResultEntry) -> str:
+    empty = [which.upper() for which in ("a", "b") if not entry.numbers.number(f"n_{which}")]
+    if empty:
+        return f"{' and '.join(empty)} {'have' if len(empty) > 1 else 'has'} no contexts of this class"
+    return "no context of A has a similar one in B"
+
+
+def _nothing_compared(entry: ResultEntry, names: SetNames) -> str:
+    a, b = entry.numbers.n_a, entry.numbers.n_b
+    if not a or not b:
+        lacking = names.a if not a else names.b
+        return f"nothing could be compared, for {lacking} has no contexts here; W1 is undefined, which is not 0."
+    return (
+        f"nothing could be compared, for none of the {a:,} contexts of {names.a} has a similar one among the {b:,} of "
+        f"{names.b}; W1 is undefined, which is not 0."
+    )

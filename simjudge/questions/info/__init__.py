@@ -1,0 +1,1 @@
+"""`info`: what something is and what it holds."""

@@ -1,0 +1,298 @@
+"""What the page of a recording shows: clouds beside the camera's pictures, the course, GPS tracks and IMUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.box_drawing import draw_boxes
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.core.frames import FrameSet
+from simjudge.core.images import ImageError, RgbImage
+from simjudge.geometry.poses import Trajectory
+from simjudge.page.palette import class_colours
+from simjudge.page.report_figure import ReportFigure
+from simjudge.page.report_settings import ReportSettings
+from simjudge.questions.recording.cloud_figures import perspective_figure, top_figure
+from simjudge.questions.recording.cloud_pictures import box_corners, cloud_pictures
+from simjudge.questions.recording.cloud_scale import CloudScale
+from simjudge.questions.recording.recorded_sensors import RecordedLidar, RecordedSensors
+from simjudge.questions.recording.recording_charts import MOST_POINTS, MapLine, imu_figure, map_figure
+from simjudge.sim.sensors.cloud_series import RecordedBoxes
+from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS
+from simjudge.sim.sensors.inertial.motion import SECOND
+
+Rgb = tuple[int, int, int]
+_FARTHEST = 0.5
+"""Seconds between a cloud and the picture beside it, at most."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instant(ShortRepr):
+    """One cloud on the page.
+
+    Attributes:
+        name: for the files of its figures.
+        title: lidar, time and number of points.
+        top, perspective: the figures.
+        picture: the camera's, with its labels; None where there is none near.
+        picture_note: how far from the cloud the picture was taken, or why there is none.
+        classes: of the boxes in sight: name, colour as #rrggbb, how many.
+    """
+
+    name: str
+    title: str
+    top: ReportFigure
+    perspective: ReportFigure
+    picture: RgbImage | None
+    picture_note: str
+    classes: list[tuple[str, str, int]]
+
+
+class Chart(NamedTuple):
+    """A figure with its heading and a line below it; maps stand side by side."""
+
+    heading: str
+    figure: ReportFigure
+    note: str
+    is_map: bool = False
+
+
+@dataclass(frozen=True)
+class RecordingView:
+    """What the page of a recording shows.
+
+    Attributes:
+        sentences: one for each sensor, with its numbers.
+        scale: of all clouds; None where there are none.
+        instants: the clouds that were chosen.
+        charts: of the other signals, by file name.
+    """
+
+    sentences: list[str]
+    scale: CloudScale | None
+    instants: list[Instant]
+    charts: dict[str, Chart]
+
+
+class _PageScale(NamedTuple):
+    """What all instants of a page share: scale, colours by class, the camera's frames, the stamp of 0 s."""
+
+    scale: CloudScale
+    colours: Mapping[str, Rgb]
+    frames: FrameSet | None
+    begin: int
+
+
+def make_recording_view(held: RecordedSensors, settings: ReportSettings) -> RecordingView:
+    """Choose the instants, and draw everything.
+
+    Raises:
+        UsageError: an instant that was asked for lies outside of the recording.
+    """
+    sentences = [cloud_sentence(each) for each in held.lidars]
+    scale, instants = None, []
+    if held.lidars:
+        chosen = choose_clouds(held, settings)
+        clouds = [(lidar, row, lidar.mount.to_world(lidar.clouds.read(row))) for lidar, row in chosen]
+        scale = CloudScale.of_clouds([points for _, _, points in clouds], settings.radius)
+        page = _PageScale(scale, _class_colours(held), held.frames, int(held.lidars[0].clouds.stamp[0]))
+        instants = [_instant(lidar, row, points, page) for lidar, row, points in clouds]
+    charts: dict[str, Chart] = {}
+    _add_course(held, charts, sentences)
+    _add_gps(held, charts, sentences)
+    _add_imus(held, charts, sentences)
+    return RecordingView(sentences, scale, instants, charts)
+
+
+def choose_clouds(held: RecordedSensors, settings: ReportSettings) -> list[tuple[RecordedLidar, int]]:
+    """The clouds of the chosen instants: those of the first lidar, and the nearest of the others.
+
+    Args:
+        settings: which instants, or how many: these are spread over the clouds that have a picture near, else over all.
+
+    Raises:
+        UsageError: an instant that was asked for lies behind the last cloud.
+    """
+    clouds = held.lidars[0].clouds
+    if settings.at is None:
+        seen = held.frames.stamp[_with_picture(held.frames)] if held.frames is not None else np.empty(0, np.int64)
+        near = [time for time in clouds.stamp.tolist() if abs(_from_nearest(seen, time)) <= _FARTHEST]
+        shown = near or clouds.stamp.tolist()
+        count = min(settings.instants, len(shown))
+        rows = np.linspace(0, len(shown) - 1, count).round().astype(int) if count > 1 else [len(shown) // 2]
+        times = [shown[row] for row in rows]
+    else:
+        begin, end = int(clouds.stamp[0]), int(clouds.stamp[-1])
+        for second in settings.at:
+            if second > (end - begin) / SECOND + _FARTHEST:
+                raise UsageError(f"--at {second:g}: the clouds of {clouds.topic} end at {(end - begin) / SECOND:.2f} s")
+        times = [begin + round(second * SECOND) for second in settings.at]
+    return [(lidar, _nearest(lidar.clouds.stamp, time)) for time in times for lidar in held.lidars]
+
+
+def _with_picture(frames: FrameSet) -> IntArray:
+    """The numbers of the frames that have a stamp and a picture."""
+    images = frames.images
+    found = [] if images is None else [n for n in np.flatnonzero(frames.stamped).tolist() if images.has(n)]
+    return np.array(found, np.int64)
+
+
+def _from_nearest(stamps: IntArray, time: int) -> float:
+    """Seconds from a time to the nearest of some stamps, infinite without any."""
+    return int(stamps[_nearest(stamps, time)] - time) / SECOND if len(stamps) else math.inf
+
+
+def _nearest(stamps: IntArray, time: int) -> int:
+    return int(np.argmin(np.abs(stamps - time)))
+
+
+def _class_colours(held: RecordedSensors) -> dict[str, Rgb]:
+    """The colours of all classes on the page."""
+    names = {name for lidar in held.lidars for boxes in lidar.boxes.values() for name in _class_names(boxes)}
+    names |= {name for lidar in held.lidars for boxes in lidar.found.values() for name in _found_names(boxes)}
+    if held.frames is not None:
+        names |= {held.frames.class_name(each) for each in np.unique(held.frames.objects.class_id).tolist()}
+    return class_colours(names)
+
+
+def _class_names(boxes: RecordedBoxes) -> list[str]:
+    pairs = zip(boxes.class_name, boxes.class_id.tolist(), strict=True)
+    return [name or str(class_id) for name, class_id in pairs]
+
+
+def _found_names(boxes: RecordedBoxes) -> list[str]:
+    """What a detector found has a colour of its own beside what is labelled so."""
+    return [f"{name}, found" for name in _class_names(boxes)]
+
+
+def _instant(lidar: RecordedLidar, row: int, points: FloatArray, page: _PageScale) -> Instant:
+    clouds = lidar.clouds
+    stamp = int(clouds.stamp[row])
+    corners, names = np.empty((0, 8, 3)), []
+    for held, name_boxes in ((lidar.found, _found_names), (lidar.boxes, _class_names)):
+        boxes = held.get(stamp)
+        if boxes is not None:
+            placed = lidar.mount.to_world(box_corners(boxes.centre, boxes.rotation, boxes.size))
+            corners = np.concatenate([corners, placed.reshape(-1, 8, 3)])
+            names += name_boxes(boxes)
+    colours = np.array([page.colours[name] for name in names]).reshape(-1, 3)
+    drawn = cloud_pictures(points, corners, colours, scale=page.scale)
+    seconds = (stamp - page.begin) / SECOND
+    picture, note = _picture(page.frames, stamp, page.colours)
+    return Instant(
+        f"{clouds.topic.strip('/').replace('/', '_')}_{seconds:.2f}s",
+        f"{clouds.topic} at {seconds:.2f} s: {clouds.points[row]:,} points",
+        top_figure(drawn.top, page.scale),
+        perspective_figure(drawn.perspective, page.scale),
+        picture,
+        note,
+        [(name, "#" + bytes(page.colours[name]).hex(), names.count(name)) for name in sorted(set(names))],
+    )
+
+
+def _picture(frames: FrameSet | None, stamp: int, colours: Mapping[str, Rgb]) -> tuple[RgbImage | None, str]:
+    """The camera's picture of an instant with its labels, and when it was taken; or why there is none."""
+    having = _with_picture(frames) if frames is not None else np.empty(0, np.int64)
+    if frames is None or frames.images is None or not len(having):
+        return None, ""
+    apart = _from_nearest(frames.stamp[having], stamp)
+    if abs(apart) > _FARTHEST:
+        return None, f"no picture within {_FARTHEST:g} s"
+    frame = int(having[_nearest(frames.stamp[having], stamp)])
+    try:
+        image = frames.images.read(frame)
+    except ImageError as error:
+        return None, f"the picture cannot be read: {error}"
+    rows = frames.objects.take(np.flatnonzero(frames.objects.frame == frame))
+    paints = np.array([colours[frames.class_name(each)] for each in rows.class_id.tolist()]).reshape(-1, 3)
+    when = "at the same instant" if apart == 0 else f"{abs(apart) * 1000:.0f} ms {'later' if apart > 0 else 'earlier'}"
+    return draw_boxes(image, rows.box, paints), f"camera, {when}"
+
+
+def _add_course(held: RecordedSensors, charts: dict[str, Chart], sentences: list[str]) -> None:
+    if not held.courses:
+        return
+    lines = [MapLine(_course_name(held, course), course.position[:, :2]) for course in held.courses]
+    figure = map_figure(lines, ("x [m]", "y [m]"), "The course of the drive from above.")
+    charts["course"] = Chart("Course of the drive", figure, "From above; a dot marks the beginning.", is_map=True)
+    for line, course in zip(lines, held.courses, strict=True):
+        seconds = (int(course.stamp[-1]) - int(course.stamp[0])) / SECOND
+        length = float(np.linalg.norm(np.diff(course.position, axis=0), axis=1).sum())
+        sentences.append(f"{line.name}: {len(course):,} poses over {seconds:.2f} s, {length:.2f} m of way")
+
+
+def _course_name(held: RecordedSensors, course: Trajectory) -> str:
+    return course.name.removeprefix(f"{held.path}: ")
+
+
+def _add_gps(held: RecordedSensors, charts: dict[str, Chart], sentences: list[str]) -> None:
+    for number, (track, truth) in enumerate(held.gps):
+        place = track.metres()
+        lines = [MapLine(track.topic, place[:, :2])]
+        latitude, longitude, altitude = track.place[0].tolist()
+        origin = f"{latitude:.7f}, {longitude:.7f} (degrees north, east), {altitude:.2f} m"
+        note = f"Metres about the first fix: {origin}."
+        said = f"{track.topic}: {len(track):,} fixes{_rate(track.stamp)}, the first at {origin}"
+        if truth is not None:
+            lines.append(MapLine("truth", truth.metres(track)[:, :2], is_truth=True))
+            _, mine, its = np.intersect1d(track.stamp, truth.stamp, return_indices=True)
+            if len(mine):
+                east, north, up = _rms(place[mine] - truth.metres(track)[its])
+                said += f"; {east:.3f} m east, {north:.3f} m north, {up:.3f} m up from the truth (RMS)"
+        sentences.append(said)
+        figure = map_figure(lines, ("east [m]", "north [m]"), f"The track of {track.topic}.")
+        charts[f"gps_{number + 1}"] = Chart(f"GPS track: {track.topic}", figure, note, is_map=True)
+
+
+def _add_imus(held: RecordedSensors, charts: dict[str, Chart], sentences: list[str]) -> None:
+    for number, (topic, series, truth) in enumerate(held.imus):
+        said = f"{topic}: {len(series.stamp):,} readings{_rate(series.stamp)}"
+        if truth is not None:
+            _, mine, its = np.intersect1d(series.stamp, truth.stamp, return_indices=True)
+            shared = [part for part in PARTS if part in series.parts and part in truth.parts] if len(mine) else []
+            differences = [_rms(series.parts[part][mine] - truth.parts[part][its]) for part in shared]
+            for part, values in zip(shared, differences, strict=True):
+                x, y, z = values
+                said += f"; {part} {x:.3g}, {y:.3g}, {z:.3g} {UNITS[part]} from the truth (RMS of x, y, z)"
+        sentences.append(said)
+        figure = imu_figure(series, truth, held.lidars[0].clouds.stamp[0] if held.lidars else series.stamp[0])
+        note = "Time counts from the first cloud." if held.lidars else "Time counts from the first reading."
+        if len(series.stamp) > MOST_POINTS:
+            note += " Each stretch of the line shows its lowest and its highest reading."
+        charts[f"imu_{number + 1}"] = Chart(f"IMU: {topic}", figure, note)
+
+
+def cloud_sentence(lidar: RecordedLidar) -> str:
+    """Say what a lidar's clouds hold, in numbers."""
+    clouds = lidar.clouds
+    low, middle, high = int(clouds.points.min()), float(np.median(clouds.points)), int(clouds.points.max())
+    each = f"{low:,} point{'s' if low != 1 else ''} each"
+    if low != high:
+        each = f"{middle:,.0f} points each ({low:,} to {high:,})"
+    said = f"{clouds.topic}: {len(clouds):,} cloud{'s' if len(clouds) > 1 else ''}{_rate(clouds.stamp)}, {each}"
+    if high:
+        said += f", {np.nanmin(clouds.nearest):.2f} to {np.nanmax(clouds.farthest):.2f} m away"
+    if clouds.rings:
+        said += f", {clouds.rings} ring{'s' if clouds.rings > 1 else ''}"
+    if clouds.empty.any():
+        said += f"; {int(clouds.empty.sum()):,} points without a place (not finite, or 0 0 0)"
+    same = lidar.body == clouds.frame.lstrip("/")
+    return f"{said}; frame {clouds.frame or '(unnamed)'}{'' if same else f', drawn in {lidar.body}'}"
+
+
+def _rate(stamp: IntArray) -> str:
+    """How often, in words; nothing for one or for stamps without a duration."""
+    duration = (int(stamp[-1]) - int(stamp[0])) / SECOND if len(stamp) > 1 else 0.0
+    return f" at {(len(stamp) - 1) / duration:.2f} Hz" if duration > 0 else ""
+
+
+def _rms(values: FloatArray) -> list[float]:
+    """Of each column."""
+    return [float(value) for value in np.sqrt((values**2).mean(0))]

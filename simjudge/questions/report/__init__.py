@@ -1,0 +1,1 @@
+"""`report`: pages of saved results, and files for rerun and FiftyOne."""

@@ -14,7 +14,7 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
 
-SHARED = Path(__file__).parents[2] / ".." / "shared"
+SHARED = Path(__file__).parents[3] / ".." / "shared"
 
 
 def run(path):
@@ -91,7 +91,7 @@ def test_a_recording_without_pictures():
 
 
 def test_a_model():
-    path = Path(__file__).parents[2] / "models/real_signals_yolo11n.onnx"
+    path = Path(__file__).parents[3] / "models/real_signals_yolo11n.onnx"
     if not path.exists():
         pytest.skip("models/real_signals_yolo11n.onnx is not here")
     done = run(path)

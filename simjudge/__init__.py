@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from simjudge.detectors.training import train as train
     from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
-    from simjudge.questions.compare.comparison_result import ComparisonResult as ComparisonResult
-    from simjudge.questions.compare.comparison_result import SweepResult as SweepResult
-    from simjudge.questions.compare.comparison_result import compare as compare
-    from simjudge.questions.compare.comparison_result import load_result as load_result
-    from simjudge.questions.compare.comparison_result import sweep as sweep
+    from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
+    from simjudge.questions.compare.result import SweepResult as SweepResult
+    from simjudge.questions.compare.result import compare as compare
+    from simjudge.questions.compare.result import load_result as load_result
+    from simjudge.questions.compare.result import sweep as sweep
     from simjudge.questions.cover.page import cover as cover
     from simjudge.questions.cover.result import CoverResult as CoverResult
     from simjudge.questions.cover.settings import CoverSettings as CoverSettings
@@ -100,7 +100,7 @@ _HOMES = {
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
     "CloudSet": "simjudge.data.clouds.cloud_set",
     "CompareSettings": "simjudge.studies.compare_settings",
-    "ComparisonResult": "simjudge.questions.compare.comparison_result",
+    "ComparisonResult": "simjudge.questions.compare.result",
     "Contents": "simjudge.questions.info.contents",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
@@ -125,7 +125,7 @@ _HOMES = {
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.splits",
     "Topics": "simjudge.data.sets",
-    "SweepResult": "simjudge.questions.compare.comparison_result",
+    "SweepResult": "simjudge.questions.compare.result",
     "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
@@ -134,7 +134,7 @@ _HOMES = {
     "calibrate_noise": "simjudge.questions.calibrate.noise",
     "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
     "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
-    "compare": "simjudge.questions.compare.comparison_result",
+    "compare": "simjudge.questions.compare.result",
     "compare_drives": "simjudge.questions.drives.result",
     "compare_engines": "simjudge.questions.engines.result",
     "compare_objects": "simjudge.questions.objects.result",
@@ -155,7 +155,7 @@ _HOMES = {
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.availability:engine_availability",
     "load_detector": "simjudge.detectors.loading",
-    "load_result": "simjudge.questions.compare.comparison_result",
+    "load_result": "simjudge.questions.compare.result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
     "read_clouds": "simjudge.data.sets",
@@ -164,7 +164,7 @@ _HOMES = {
     "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.questions.report.report",
     "split": "simjudge.data.splits",
-    "sweep": "simjudge.questions.compare.comparison_result",
+    "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",
     "write_clouds": "simjudge.data.sets",

@@ -69,7 +69,7 @@ def _show_result(out: Path) -> None:
     """The table that `simjudge compare` prints, from what the nodes wrote."""
     if not (out / "result.json").is_file():
         return
-    from simjudge.questions.compare.comparison_result import ComparisonResult, load_result
+    from simjudge.questions.compare.result import ComparisonResult, load_result
     from simjudge.terminal.tables import print_table
 
     print_table(load_result(out, ComparisonResult).table)

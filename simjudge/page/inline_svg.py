@@ -12,7 +12,7 @@ from itertools import chain
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from defusedxml.ElementTree import fromstring
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from simjudge.page.palette import LIGHT
 from simjudge.page.report_figure import ReportFigure
@@ -111,3 +111,23 @@ def _marks(elements: list[Element]) -> Iterator[Element]:
             yield found
         elif found.tag != "defs":
             yield from _marks(list(found))
+
+
+def element(name: str, *children: str, **attributes: object) -> Markup:
+    """Write one SVG element.
+
+    Args:
+        attributes: a trailing underscore is dropped (`class_`), the others become hyphens. None leaves one out.
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute_text(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{written}>{''.join(escape(c) for c in children)}</{name}>")  # noqa: S704 - all escaped
+
+
+def _attribute_text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    return str(value)

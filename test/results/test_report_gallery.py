@@ -15,7 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
 from simjudge.questions.compare.gallery_cards import make_gallery
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
 from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items

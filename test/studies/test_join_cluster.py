@@ -21,7 +21,7 @@ from simjudge.method.join_parts import compare_part, run_parts
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.pool import ClassPair, Samples
-from simjudge.questions.compare.comparison_result import compare
+from simjudge.questions.compare.result import compare
 from simjudge.studies import join_cluster
 from simjudge.studies.join_cluster import join_runner
 

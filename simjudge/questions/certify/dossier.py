@@ -23,7 +23,7 @@ from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.headings import HEADINGS
 from simjudge.questions.certify.inputs import describe_inputs
 from simjudge.questions.certify.masks import MASKS, context_masks, write_mask_csv
-from simjudge.questions.compare.sentences import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, refuse_studies, write_json
 from simjudge.results.saved_result import Result, load_results

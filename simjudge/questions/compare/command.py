@@ -29,8 +29,8 @@ def compare(
     fail_on: str | None = FAIL_ON,
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
-    from simjudge.questions.compare.comparison_result import compare as run
-    from simjudge.questions.compare.kind_sentences import where_sentence
+    from simjudge.questions.compare.facts import where_sentence
+    from simjudge.questions.compare.result import compare as run
     from simjudge.terminal.tables import print_table
 
     limit = gap_limit(fail_on, settings)

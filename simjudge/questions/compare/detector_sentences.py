@@ -9,7 +9,7 @@ from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCo
 from simjudge.method.verdicts import FEWEST_UNITS, Reason, Verdict
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.compare.sentences import (
+from simjudge.questions.compare.words import (
     MORE_UNITS,
     SetNames,
     capitalized,

@@ -13,13 +13,14 @@ from matplotlib.axes import Axes
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.page.palette import entry_colours, series_colours
 from simjudge.page.report_figure import ReportFigure, add_axes, axes_size, report_style
-from simjudge.questions.compare.class_charts import draw_performances, draw_w1_histogram
 from simjudge.questions.compare.class_figures import (
     HEIGHT,
     LEGEND_HEIGHT,
     WIDTH,
     context_map,
     difference_histogram,
+    draw_performances,
+    draw_w1_histogram,
     find_entry,
     performance_distributions,
     performance_vs_size,
@@ -27,8 +28,8 @@ from simjudge.questions.compare.class_figures import (
     w1_histogram,
 )
 from simjudge.questions.compare.result_charts import SWEEP_PANELS, draw_gaps, draw_sweep, draw_w1_vs_overlap
-from simjudge.questions.compare.sentences import SetNames
-from simjudge.questions.compare.sweep_lines import sweep_entries, sweep_lines
+from simjudge.questions.compare.sweep_view import sweep_entries, sweep_lines
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 

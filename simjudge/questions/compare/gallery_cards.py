@@ -11,10 +11,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.page.inline_svg import element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, series_colours
-from simjudge.page.svg_elements import element
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import Crop, crops_without_images
 from simjudge.results.gallery_selection import (

@@ -13,9 +13,9 @@ from simjudge.core.images import decode_image
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT
 from simjudge.page.report_figure import ReportFigure, add_axes, plain_text, report_style
-from simjudge.questions.compare.class_charts import DASHED
+from simjudge.questions.compare.class_figures import DASHED
 from simjudge.questions.compare.gallery_cards import box_colours, load_gallery
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import Crop
 from simjudge.results.gallery_selection import GalleryItem

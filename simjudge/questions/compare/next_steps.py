@@ -7,7 +7,7 @@ import math
 from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
 from simjudge.page.number_format import format_number, format_percent
 from simjudge.questions.compare.detector_sentences import judged_words, measure_step, worst_measure
-from simjudge.questions.compare.sentences import SMALL_OVERLAP, SetNames, finds_nothing
+from simjudge.questions.compare.words import SMALL_OVERLAP, SetNames, finds_nothing
 from simjudge.results.saved_result import Result, ResultEntry
 
 WORKING_DETECTOR = (

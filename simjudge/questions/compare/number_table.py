@@ -10,7 +10,7 @@ from typing import Any
 
 from simjudge.core.files import atomic_file
 from simjudge.page.number_format import DASH, format_count, format_number, format_p, format_percent
-from simjudge.questions.compare.sentences import undefined_reason
+from simjudge.questions.compare.words import undefined_reason
 from simjudge.results.saved_result import Result, ResultEntry
 
 _START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id", "class_name")

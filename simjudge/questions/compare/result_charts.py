@@ -12,8 +12,8 @@ from simjudge.page.number_format import format_number, format_short
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.point_labels import Rectangle, place_labels
 from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
-from simjudge.questions.compare.class_charts import DASHED, set_axes
-from simjudge.questions.compare.sweep_lines import SweepLine
+from simjudge.questions.compare.class_figures import DASHED, set_axes
+from simjudge.questions.compare.sweep_view import SweepLine
 from simjudge.questions.compare.verdict_rows import entry_tooltip, w1_axis_end
 from simjudge.results.saved_result import ResultEntry
 

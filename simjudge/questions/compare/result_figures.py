@@ -9,8 +9,8 @@ from pathlib import Path
 
 from simjudge.page.figure_files import file_name, save_drawn
 from simjudge.page.report_figure import Figures, ReportFigure
-from simjudge.questions.compare.class_charts import FEW_CONTEXTS
 from simjudge.questions.compare.class_figures import (
+    FEW_CONTEXTS,
     context_map,
     difference_histogram,
     performance_distributions,

@@ -14,7 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
 from simjudge.data.sets import read_set
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import Result
 

@@ -15,8 +15,6 @@ from simjudge.method.patch_size import small_patch_note
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.number_format import DASH
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.compare.balance_sentences import balance_sentence
-from simjudge.questions.compare.control_sentences import control_sentence
 from simjudge.questions.compare.detector_sentences import (
     MeasureRow,
     measure_meaning,
@@ -26,13 +24,18 @@ from simjudge.questions.compare.detector_sentences import (
     performance_beside,
     worst_measure,
 )
+from simjudge.questions.compare.facts import (
+    balance_sentence,
+    control_sentence,
+    overlap_sentences,
+    performance_sentences,
+    saved_kinds,
+    where_sentence,
+)
 from simjudge.questions.compare.figures import w1_vs_overlap
 from simjudge.questions.compare.gallery_cards import BUDGET, Gallery, make_gallery
-from simjudge.questions.compare.kind_sentences import saved_kinds, where_sentence
 from simjudge.questions.compare.next_steps import next_step
 from simjudge.questions.compare.number_table import GROUPS, Footnotes, TableCell, format_cell
-from simjudge.questions.compare.overlap_sentences import overlap_sentences
-from simjudge.questions.compare.performance_sentences import performance_sentences
 from simjudge.questions.compare.sections import (
     OPEN_SECTIONS,
     SORTED_BY_ID,
@@ -43,15 +46,15 @@ from simjudge.questions.compare.sections import (
     ordered_entries,
     sections,
 )
-from simjudge.questions.compare.sentences import (
+from simjudge.questions.compare.sweep_view import SweepCharts, sweep_charts
+from simjudge.questions.compare.verdict_rows import verdict_axis, w1_axis_end
+from simjudge.questions.compare.where_view import WhereView, where_view
+from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     correction_sentence,
     sample_words,
 )
-from simjudge.questions.compare.sweep_view import SweepCharts, sweep_charts
-from simjudge.questions.compare.verdict_rows import verdict_axis, w1_axis_end
-from simjudge.questions.compare.where_view import WhereView, where_view
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 from simjudge.results.verdict_words import verdict_words

@@ -11,11 +11,11 @@ from simjudge.page.chart_data import NothingToDrawError, missed_share, performan
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
+from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.gallery_cards import Gallery, NeighbourGrid, Shelf
-from simjudge.questions.compare.overlap_sentences import overlap_sentences
-from simjudge.questions.compare.performance_sentences import performance_sentences
 from simjudge.questions.compare.result_figures import CLASS_FIGURES, DISTRIBUTION, MAP, WHERE, ClassFigure
-from simjudge.questions.compare.sentences import (
+from simjudge.questions.compare.verdict_rows import verdict_row
+from simjudge.questions.compare.words import (
     SetNames,
     capitalized,
     effect_size,
@@ -24,7 +24,6 @@ from simjudge.questions.compare.sentences import (
     meaning,
     verdict_numbers,
 )
-from simjudge.questions.compare.verdict_rows import verdict_row
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 

@@ -19,7 +19,7 @@ def sweep(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
-    from simjudge.questions.compare.comparison_result import sweep as run
+    from simjudge.questions.compare.result import sweep as run
     from simjudge.terminal.tables import print_table
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from simjudge.method.kinds import KindDifference, KindDifferences
 from simjudge.page.number_format import format_count, format_number, format_p, format_percent
-from simjudge.questions.compare.kind_sentences import INVENTED, invented_sentence, saved_kinds, where_sentence
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.facts import INVENTED, invented_sentence, saved_kinds, where_sentence
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import Result
 
 NOTHING = "none"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.kept_result import ResultKind
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.drives.page import report_drives
 from simjudge.questions.drives.result import DriveComparisonResult
 from simjudge.questions.drives.saved import load_drive_result

@@ -7,7 +7,7 @@ from typing import Any
 
 from simjudge.core.display import SummaryTable
 from simjudge.method.verdicts import GAPS, Reason, Verdict
-from simjudge.questions.compare.sentences import NO_GAP
+from simjudge.questions.compare.words import NO_GAP
 from simjudge.questions.drives.saved import SavedDrives
 from simjudge.results.verdict_words import verdict_words
 

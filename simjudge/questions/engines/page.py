@@ -17,7 +17,7 @@ from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
 from simjudge.page.page_templates import load_template
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.questions.compare.sentences import SetNames, verdict_sentence
+from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.questions.engines.comparison import (
     CORNER_LIMIT,
     LONELY_LIMIT,

@@ -18,9 +18,8 @@ from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import MARGIN
 from simjudge.page.figure_files import save_figure
 from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
+from simjudge.page.page_templates import frame_uri, load_template
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.small_pictures import frame_uri
 from simjudge.questions.explain.explanation import CauseShare, Explanation
 from simjudge.questions.explain.run import explain_sets
 from simjudge.questions.explain.settings import ExplainSettings

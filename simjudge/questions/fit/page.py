@@ -21,9 +21,8 @@ from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page.figure_files import save_figure
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.number_format import format_number, format_p
-from simjudge.page.page_templates import load_template
+from simjudge.page.page_templates import frame_uri, load_template
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.small_pictures import frame_uri
 from simjudge.questions.fit.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
 from simjudge.questions.fit.figures import course_figure, held_out_figure
 from simjudge.questions.fit.lidar_figures import LIDAR_WORDS, divergence_figure, drop_out_figure, range_noise_figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.kept_result import ResultKind
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.many_sets.page import report_sets
 from simjudge.questions.many_sets.result import SetsComparisonResult
 from simjudge.questions.many_sets.saved import load_many_sets

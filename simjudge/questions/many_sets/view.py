@@ -15,9 +15,9 @@ from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.page.report_figure import POINTS_PER_INCH, ReportFigure
+from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.neighbour_figures import neighbour_figures
-from simjudge.questions.compare.overlap_sentences import overlap_reading
-from simjudge.questions.compare.sentences import sample_words
+from simjudge.questions.compare.words import sample_words
 from simjudge.questions.many_sets.figures import (
     class_bars,
     entry_labels,

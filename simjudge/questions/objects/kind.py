@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simjudge.core.progress import Log
+from simjudge.page.kept_result import ResultKind
 from simjudge.page.report_settings import Report, ReportSettings
-from simjudge.page.result_kinds import ResultKind
 from simjudge.questions.objects.page import report_objects
 from simjudge.questions.objects.result import ObjectComparisonResult
 from simjudge.questions.objects.saved import load_object_result

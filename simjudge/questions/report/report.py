@@ -10,15 +10,15 @@ from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.page.kept_result import kind_of
 from simjudge.page.page_templates import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
-from simjudge.page.result_kinds import kind_of
-from simjudge.questions.compare.latex import is_latex_table, write_latex
 from simjudge.questions.compare.number_table import is_number_table, write_csv
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.compare.result_figures import save_figures
-from simjudge.questions.compare.sentences import SetNames, headline, verdict_sentence
-from simjudge.questions.recording.recording_page import report_recording
+from simjudge.questions.compare.result_tables import is_latex_table, write_latex
+from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
+from simjudge.questions.recording.recording_view import report_recording
 from simjudge.questions.report.report_export import export_report
 from simjudge.results.result_folder import RESULT, SETS, SWEEP, refuse_studies
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.page.report_settings import FIFTYONE, RRD, Report, ReportSettings
-from simjudge.questions.compare.sentences import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
 from simjudge.questions.report.fiftyone_export import write_fiftyone
 from simjudge.questions.report.rerun_export import write_rrd
 from simjudge.results.result_folder import RESULT

@@ -13,10 +13,9 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance
 from simjudge.questions.compare.context_overlay import OUTSIDE_COLOUR, w1_colour
-from simjudge.questions.compare.overlap_sentences import overlap_sentences
-from simjudge.questions.compare.performance_sentences import performance_sentences
+from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames, read_result_frames
-from simjudge.questions.compare.sentences import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
 from simjudge.questions.watch.watch_screen import MISSING, is_installed
 from simjudge.results.saved_result import Result
 

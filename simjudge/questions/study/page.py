@@ -22,12 +22,11 @@ from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation.saved import is_ablation, load_ablation
 from simjudge.questions.ablation.view import make_ablation_view
 from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
+from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.neighbour_figures import neighbour_figures
-from simjudge.questions.compare.overlap_sentences import overlap_sentences
 from simjudge.questions.compare.page import write_report
-from simjudge.questions.compare.performance_sentences import performance_sentences
-from simjudge.questions.compare.sentences import SetNames
 from simjudge.questions.compare.sweep_view import SweepCharts, sweep_charts
+from simjudge.questions.compare.words import SetNames
 from simjudge.questions.many_sets.saved import load_many_sets
 from simjudge.questions.many_sets.view import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.questions.objects.page import report_objects

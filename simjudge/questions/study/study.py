@@ -13,7 +13,7 @@ from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic.prediction import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.questions.ablation.comparison import compare_variants
-from simjudge.questions.compare.comparison_result import compare, sweep
+from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.findings import find_sets
 from simjudge.questions.objects.result import compare_objects

@@ -26,7 +26,7 @@ from simjudge.questions.ablation.saved import (
     load_ablation,
     rank_verdict,
 )
-from simjudge.questions.compare.comparison_result import compare
+from simjudge.questions.compare.result import compare
 from simjudge.results.saved_result import ResultEntry
 
 

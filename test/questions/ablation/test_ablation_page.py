@@ -7,7 +7,7 @@ import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figure_data import write_figure_data
+from simjudge.page.figure_files import write_figure_data
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.ablation.figures import ablation_figures, question_figure

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.compare.balance_sentences import balance_sentence
+from simjudge.questions.compare.facts import balance_sentence
 from simjudge.results.saved_result import Result, ResultEntry
 
 Balance = dict[str, tuple[dict[str, float], bool]]

@@ -8,7 +8,7 @@ import pytest
 
 from simjudge.method.entry_numbers import Control, EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.control_sentences import control_sentence
+from simjudge.questions.compare.facts import control_sentence
 from simjudge.results.saved_result import Result
 
 NONE = EntryNumbers(gap=0.004, gap_high=0.021, verdict=Verdict.PREDICTS)

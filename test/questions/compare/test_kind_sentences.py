@@ -5,7 +5,7 @@ from __future__ import annotations
 from made_results import INVENTED, KINDS
 
 from simjudge.method.kinds import KindDifferences
-from simjudge.questions.compare.kind_sentences import invented_sentence, where_sentence
+from simjudge.questions.compare.facts import invented_sentence, where_sentence
 
 
 def kinds(**changes: object) -> KindDifferences:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.compare.overlap_sentences import joint_overlap_sentence, overlap_sentences
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.facts import joint_overlap_sentence, overlap_sentences
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.compare.performance_sentences import (
+from simjudge.questions.compare.facts import (
     performance_sentence,
     performance_sentences,
     pointwise_sentence,
     share_sentence,
 )
 from simjudge.questions.compare.result_tables import comparison_table
-from simjudge.questions.compare.sentences import SetNames
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import ResultEntry
 
 NAMES = SetNames("A (hall)", "B (sim)")

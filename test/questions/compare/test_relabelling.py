@@ -11,7 +11,7 @@ from made_results import made_contexts, made_set, write_result
 import simjudge as sj
 from simjudge.core.errors import UsageError
 from simjudge.page.report_settings import parse_labels
-from simjudge.questions.compare.relabelling import relabelled
+from simjudge.questions.compare.page import relabelled
 from simjudge.results.saved_result import load_results
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from made_results import made_contexts, made_set, write_result
 
-from simjudge.questions.compare.sentences import SetNames
 from simjudge.questions.compare.where_view import where_view
+from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import Result, load_result
 
 

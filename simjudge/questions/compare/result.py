@@ -15,15 +15,11 @@ from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
-from simjudge.page.kept_result import KeptResult
-from simjudge.page.result_kinds import kind_of
-from simjudge.questions.compare.balance_sentences import balance_sentence
-from simjudge.questions.compare.control_sentences import control_sentence
+from simjudge.page.kept_result import KeptResult, kind_of
 from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
-from simjudge.questions.compare.kind_sentences import INVENTED, saved_kinds
-from simjudge.questions.compare.latex import latex_table
+from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, saved_kinds
 from simjudge.questions.compare.next_steps import next_step
-from simjudge.questions.compare.result_tables import comparison_table, sweep_table
+from simjudge.questions.compare.result_tables import comparison_table, latex_table, sweep_table
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import SWEEP, check_result_folder
 from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content

@@ -27,8 +27,14 @@ from simjudge.questions.compare.class_figures import (
     required_contexts,
     w1_histogram,
 )
-from simjudge.questions.compare.result_charts import SWEEP_PANELS, draw_gaps, draw_sweep, draw_w1_vs_overlap
-from simjudge.questions.compare.sweep_view import sweep_entries, sweep_lines
+from simjudge.questions.compare.result_charts import (
+    SWEEP_PANELS,
+    draw_gaps,
+    draw_sweep,
+    draw_w1_vs_overlap,
+    sweep_entries,
+    sweep_lines,
+)
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry

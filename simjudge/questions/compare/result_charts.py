@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
+from simjudge.method.method import Method
 from simjudge.page.chart_data import OverlapPoint, round_up
 from simjudge.page.number_format import format_number, format_short
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.page.point_labels import Rectangle, place_labels
 from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.questions.compare.class_figures import DASHED, set_axes
-from simjudge.questions.compare.sweep_view import SweepLine
 from simjudge.questions.compare.verdict_rows import entry_tooltip, w1_axis_end
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.context_table import OVERALL
+from simjudge.results.saved_result import Curve, ResultEntry
 
 MAX_LABELLED = 14
 """Up to how many points carry their name in the figure."""
@@ -206,3 +207,87 @@ def _dots(axes: Axes, xs: Sequence[float], ys: Sequence[float], area: float, col
     dots = axes.scatter(xs, ys, area, colour, linewidths=0, zorder=3)
     if isinstance(axes.figure, ReportFigure):
         axes.figure.add_tooltips(dots, tips)
+
+
+DEFAULT_THETA = Method.theta
+"""Similarity threshold that a sweep marks as the default."""
+MAX_SWEEP_CLASSES = 8
+"""The most entries that a sweep draws."""
+
+
+@dataclass(frozen=True)
+class SweepAxis:
+    """A setting that a sweep varies.
+
+    Attributes:
+        label: what it is called.
+        value: gets it from a point of the sweep.
+        held: says in words what the other setting of this point is.
+    """
+
+    label: str
+    value: Callable[[Curve], float]
+    held: Callable[[Curve], str]
+
+
+THETA_AXIS = SweepAxis("theta", lambda c: c.theta, lambda c: f"patch {c.patch[1]} × {c.patch[0]}")
+PATCH_AXIS = SweepAxis("patch height", lambda c: float(c.patch[0]), lambda c: f"theta {c.theta:g}")
+_PAPERS = (f"patch {Method.patch[1]} × {Method.patch[0]}", f"theta {DEFAULT_THETA:g}")
+"""What is held in the paper's sweep."""
+
+
+@dataclass(frozen=True)
+class SweepLine:
+    """Points of a sweep along one setting, by rising value; the other setting is held.
+
+    Attributes:
+        axis: the setting that varies.
+        points: at least two points.
+        mark: the value that a chart marks: the default theta, and the patch at which theta was varied; None for none.
+    """
+
+    axis: SweepAxis
+    points: tuple[Curve, ...]
+    mark: float | None
+
+    @property
+    def mark_text(self) -> str:
+        """What the mark is, in words."""
+        return f"{'the default' if self.axis is THETA_AXIS else 'the patch at which theta is varied'}, {self.mark:g}"
+
+    @property
+    def heading(self) -> str:
+        """Which setting varies, and what is held."""
+        return f"{self.axis.label} varied, {self.axis.held(self.points[0])}"
+
+
+def sweep_lines(curves: Sequence[Curve]) -> list[SweepLine]:
+    """Find what a sweep can draw.
+
+    Returns:
+        A line for each setting along which two points or more share the other setting. Among several such lines it is
+        the fullest one; among equally full ones the one that holds the paper's setting.
+    """
+    out: list[SweepLine] = []
+    for axis in (THETA_AXIS, PATCH_AXIS) if curves else ():
+        groups: dict[str, dict[float, Curve]] = {}
+        for curve in curves:
+            groups.setdefault(axis.held(curve), {})[axis.value(curve)] = curve
+        line = groups[max(groups, key=lambda held: (len(groups[held]), held in _PAPERS))]
+        if len(line) > 1:
+            at_patch = PATCH_AXIS.value(out[0].points[0]) if out else None
+            mark = DEFAULT_THETA if axis is THETA_AXIS else at_patch
+            out.append(SweepLine(axis, tuple(line[x] for x in sorted(line)), mark))
+    return out
+
+
+def sweep_entries(curves: Sequence[Curve]) -> list[ResultEntry]:
+    """Choose the entries that a sweep draws.
+
+    Returns:
+        All classes together and the classes with most contexts in A, MAX_SWEEP_CLASSES at most, in the file's order.
+    """
+    entries = curves[0].entries
+    ranked = sorted(entries, key=lambda e: (e.key != OVERALL, -e.numbers.n_a))[:MAX_SWEEP_CLASSES]
+    kept = {e.key for e in ranked}
+    return [e for e in entries if e.key in kept]

@@ -74,7 +74,8 @@ class KeptResult(ABC):
         Raises:
             SimjudgeError: something cannot be written.
         """
-        report = import_module("simjudge.questions.report.report").report  # it knows all kinds, which stand above
+        # It knows all kinds of results, which stand above this room.
+        report: Callable[..., Report] = import_module("simjudge.questions.report.report").report
         if self.folder is not None:
             return report(self.folder, out, settings=settings)
         with TemporaryDirectory() as temporary:

@@ -5,7 +5,8 @@ import re
 
 from project_file import ROOT
 
-SECTION = re.compile(r"^ *Args:\n(.*?)(?:^ *(?:Returns|Raises|Yields|Example|Note)s?:|\Z)", re.MULTILINE | re.DOTALL)
+_NEXT = "Returns|Raises|Yields|Example|Note|Source"
+SECTION = re.compile(rf"^ *Args:\n(.*?)(?:^ *(?:{_NEXT})s?:|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def functions(folder):

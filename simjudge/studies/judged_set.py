@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray
+from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.detectors.assignment import Assignment, assign, assign_cpd
@@ -17,8 +18,8 @@ from simjudge.method.pool import Samples
 from simjudge.method.precision_curve import RankedPredictions
 
 
-@dataclass(frozen=True)
-class JudgedSet:
+@dataclass(frozen=True, repr=False)
+class JudgedSet(ShortRepr):
     """A set whose frames are all labelled and predicted, with the performance of its objects.
 
     Attributes:

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.method.certainty import Certainty
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
-from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.method.verdicts import Reason, Verdict
 
 FULL = EntryNumbers(
@@ -21,7 +21,7 @@ def test_what_is_written_is_read_again(entry):
     assert EntryNumbers.from_json(json.loads(json.dumps(entry.to_json()))) == entry
     invented = DetectorMeasure(MeasureCode.FALSE_POSITIVES, 5.0, 0.1, -4.9, verdict=Verdict.LARGE_GAP)
     measures = (invented, DetectorMeasure(MeasureCode.RECALL))
-    both = ComparisonNumbers({"1": entry}, entry, {"a": {"1": {"none": 2}}}, measures)
+    both = ComparisonNumbers({"1": entry}, entry, {"a": {"1": {"none": 2}}}, {"a": Control(entry, 5, 1)}, measures)
     assert ComparisonNumbers.from_json(json.loads(json.dumps(both.to_json()))) == both
 
 

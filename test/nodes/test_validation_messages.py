@@ -21,7 +21,7 @@ from simjudge.studies.live.judge import LiveJudge
 from simjudge.studies.pair import compare_pair
 from simjudge.studies.result_writing import comparison_parameters
 
-SHORT = CompareSettings(theta=0.3, draws=20)
+SHORT = CompareSettings(patch=(120, 120), theta=0.3, draws=20, block=0.0)
 HEAD = make_header(1_500_000_000, "camera")
 SIDE = {
     "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,

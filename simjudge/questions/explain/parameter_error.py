@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import ShortRepr
 from simjudge.questions.explain.attribution import Causes, all_subsets, shapley_values
 from simjudge.questions.explain.excess_judge import ExcessJudge
 from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError
@@ -17,8 +18,8 @@ _MOST_IN_FULL = 3
 _STREAM = 29
 
 
-@dataclass(frozen=True)
-class PartErrors:
+@dataclass(frozen=True, repr=False)
+class PartErrors(ShortRepr):
     """By how much the parts of a gap move with the estimate: (D,) each, 0 first, then in each draw.
 
     Attributes:

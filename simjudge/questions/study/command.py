@@ -8,11 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.questions.fail_on import FAIL_ON, exit_if_gap, gap_limit
-from simjudge.questions.many_sets.saved import load_many_sets
-from simjudge.questions.study.run import StudyResult
-from simjudge.results.gap_limit import NamedComparison
-from simjudge.results.result_folder import RESULT, SETS
-from simjudge.results.saved_result import load_result
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:
@@ -121,7 +116,7 @@ def _show(result: StudyResult, limit: GapLimit | None) -> None:
     print_note(f"wrote {result.folder / PAGE}")
     losses = [line for each in result.steps for line in each.losses]
     if limit is not None:
-        from simjudge.questions.study.command import study_comparisons
+        from simjudge.questions.study.study import study_comparisons
 
         exit_if_gap(limit, study_comparisons(result), losses)
     exit_if_lost(losses)
@@ -135,18 +130,3 @@ def _pairs(given: list[str]) -> dict[str, str]:
         if not each.partition("=")[0] or not each.partition("=")[2]:
             raise UsageError(f"--input {each}: NAME=PATH is needed")
     return {each.partition("=")[0]: each.partition("=")[2] for each in given}
-
-
-def study_comparisons(result: StudyResult) -> list[NamedComparison]:
-    """Read the comparisons of a study, single ones and those of many sets."""
-    found: list[NamedComparison] = []
-    for step in result.steps:
-        if (step.path / RESULT).is_file():
-            saved = load_result(step.path)
-            found.append(NamedComparison(step.name, saved.entries, saved.measures))
-        elif (step.path / SETS).is_file():
-            found += [
-                NamedComparison(f"{step.name}: {one.net}, {one.b} predicts {one.a}", one.entries)
-                for one in load_many_sets(step.path).comparisons
-            ]
-    return found

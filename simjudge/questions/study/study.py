@@ -16,12 +16,16 @@ from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.compare.result import compare, sweep
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.findings import find_sets
+from simjudge.questions.many_sets.saved import load_many_sets
 from simjudge.questions.objects.result import compare_objects
 from simjudge.questions.study.file import DEFAULT_SIZE, read_study
 from simjudge.questions.study.listing import load_study
 from simjudge.questions.study.page import write_study_page
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
+from simjudge.results.gap_limit import NamedComparison
+from simjudge.results.result_folder import RESULT, SETS
+from simjudge.results.saved_result import load_result
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
@@ -112,3 +116,18 @@ VERBS = {
     "sets_findings": Verb(find_sets, ""),
 }
 """What steps can do, by their names in a study's file."""
+
+
+def study_comparisons(result: StudyResult) -> list[NamedComparison]:
+    """Read the comparisons of a study, single ones and those of many sets."""
+    found: list[NamedComparison] = []
+    for step in result.steps:
+        if (step.path / RESULT).is_file():
+            saved = load_result(step.path)
+            found.append(NamedComparison(step.name, saved.entries, saved.measures))
+        elif (step.path / SETS).is_file():
+            found += [
+                NamedComparison(f"{step.name}: {one.net}, {one.b} predicts {one.a}", one.entries)
+                for one in load_many_sets(step.path).comparisons
+            ]
+    return found

@@ -158,7 +158,7 @@ def test_the_result_shows_itself(folder: Path) -> None:
 def test_wrong_requests_are_refused(folder: Path, result: ManySetsResult, tmp_path: Path) -> None:
     with pytest.raises(NothingToDrawError, match="class 7: no pair of sets was compared"):
         overlap_scatter(result, "7")
-    with pytest.raises(UsageError, match="a comparison of many sets has a page of its own"):
+    with pytest.raises(UsageError, match="is one of many sets, which has a page of its own"):
         sj.report([folder, folder], tmp_path / "page.html")
     with pytest.raises(UsageError, match="--latex is for results of compare and sweep"):
         sj.report(folder, tmp_path / "page.html", latex=tmp_path / "table.tex")

@@ -41,7 +41,7 @@ def place(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     (folder / "mini.yaml").write_text(STUDY)
     write_set(made(1, 0), folder / "good.json")
-    write_set(made(2, 15), folder / "worse.json")
+    write_set(made(2, 8), folder / "worse.json")
     return folder
 
 

@@ -24,6 +24,7 @@ from simjudge.results.result_fields import read_result
 from simjudge.studies.background import BackgroundComparison, ComparisonJob, compare_directions
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
+from simjudge.studies.control import with_control
 from simjudge.studies.inputs import read_input
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.journal import Journal
@@ -72,7 +73,7 @@ def session(side, said=None, size=(0, 0), **plan):
 
 def batch(side, frames, *, live_is_a=False):
     pair = (frames, side.frames) if live_is_a else (side.frames, frames)
-    return compare_pair(*pair, SETTINGS).numbers
+    return with_control(compare_pair(*pair, SETTINGS), SETTINGS).numbers
 
 
 @pytest.mark.parametrize("live_is_a", [False, True])
@@ -83,7 +84,8 @@ def test_the_result_is_the_batch_result_whatever_the_order(side, live_is_a):
     compared = live.compared()
     assert compared.result.numbers == batch(side, LIVE, live_is_a=live_is_a)
     inputs = compared.inputs["a" if live_is_a else "b"]
-    assert [inputs[k] for k in ("format", "frames", "objects", "predictions", "units")] == ["live", 6, 24, 24, 6]
+    counts = [inputs[k] for k in ("format", "frames", "objects", "predictions", "units")]
+    assert counts == ["live", 6, 24, 24, 3], "six frames tell not how long they go together: blocks of two"
     assert live.add(match(0)) is None
 
 
@@ -203,7 +205,8 @@ def test_a_journal_is_finished_with_other_settings_of_certainty_and_memory(side,
     options = LiveOptions(changed, journal=journal, memory=LiveMemory(keep=10_000))
     second = LiveSession(options, side, LiveFrameBuilder(("labels", "boxes"), (0, 0)), said.append)
     assert second.resumed == 6
-    assert second.compared().result.numbers == compare_pair(side.frames, LIVE, changed).numbers
+    expected = with_control(compare_pair(side.frames, LIVE, changed), changed)
+    assert second.compared().result.numbers == expected.numbers
     second.close(finished=True)
 
 
@@ -336,7 +339,7 @@ def test_apart_gives_what_it_gives_here(side):
     assert apart.wait(120)
     assert apart.problem is None
     assert apart.numbers == compare_directions(job)
-    assert apart.numbers.backward == batch(side, LIVE, live_is_a=True)
+    assert apart.numbers.backward == compare_pair(LIVE, side.frames, SETTINGS).numbers
 
 
 def test_apart_says_why_it_failed(side):

@@ -10,6 +10,7 @@ from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.reports.detector_sentences import verdicts_said
 from simjudge.reports.figure_files import save_figures
 from simjudge.reports.latex import is_latex_table, write_latex
 from simjudge.reports.number_table import is_number_table, write_csv
@@ -18,7 +19,6 @@ from simjudge.reports.recording_page import report_recording
 from simjudge.reports.report_export import export_report
 from simjudge.reports.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
 from simjudge.reports.result_kinds import kind_of
-from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.result_folder import RESULT, SETS, SWEEP, refuse_studies
 
 
@@ -92,7 +92,5 @@ def _report_results(folders: Sequence[Path], out: Path, settings: ReportSettings
         log(f"wrote {len(save_figures(results, figures))} files into {figures}")
     sentences = []
     for result in results:
-        for entry in result.entries if result.overall is not None else ():
-            sentence = verdict_sentence(entry, SetNames.of_result(result))
-            sentences.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
+        sentences += [": ".join((result.name, *said)) for said in verdicts_said(result)]
     return Report(out, sentences, losses)

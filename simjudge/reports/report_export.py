@@ -8,10 +8,10 @@ from pathlib import Path
 
 from simjudge.core.errors import UsageError
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.reports.detector_sentences import verdicts_said
 from simjudge.reports.fiftyone_export import write_fiftyone
 from simjudge.reports.report_settings import FIFTYONE, RRD, Report, ReportSettings
 from simjudge.reports.rerun_export import write_rrd
-from simjudge.reports.sentences import SetNames, headline, verdict_sentence
 from simjudge.results.result_folder import RESULT
 from simjudge.results.saved_result import load_result
 
@@ -48,6 +48,4 @@ def export_report(
         else:
             losses = write_fiftyone(result, out, advance)
     log(f"to look at it: {_LOOK[settings.to].format(out=out)}")
-    names = SetNames.of_result(result)
-    said = [f"{entry.label}: {headline(entry)}: {verdict_sentence(entry, names)}" for entry in result.entries]
-    return Report(out, said, losses)
+    return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)

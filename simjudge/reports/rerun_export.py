@@ -13,10 +13,11 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance
 from simjudge.reports.context_overlay import OUTSIDE_COLOUR, w1_colour
+from simjudge.reports.detector_sentences import verdicts_said
 from simjudge.reports.overlap_sentences import overlap_sentences
 from simjudge.reports.performance_sentences import performance_sentences
 from simjudge.reports.result_frames import ResultFrame, ResultFrames, read_result_frames
-from simjudge.reports.sentences import SetNames, headline, verdict_sentence
+from simjudge.reports.sentences import SetNames
 from simjudge.reports.watch_screen import MISSING, is_installed
 from simjudge.results.saved_result import Result
 
@@ -65,8 +66,8 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
 def summary_text(result: Result) -> str:
     """Write the verdicts and what the overlaps mean, as Markdown."""
     names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
-    for entry in result.entries:
-        lines += [f"## {entry.label}: {headline(entry)}", "", verdict_sentence(entry, names), ""]
+    for entry, (label, said, meaning) in zip(result.entries, verdicts_said(result), strict=True):
+        lines += [f"## {label}: {said}", "", meaning, ""]
         lines += [f"* {line}" for line in (*overlap_sentences(entry, names), *performance_sentences(entry, names))]
         lines.append("")
     return "\n".join(lines)

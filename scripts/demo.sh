@@ -80,7 +80,9 @@ cat <<SCREEN
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 does a detector see in each simulation what it sees in reality (a stand-in for it)?
 
-$(sed -nE -e 's/^(.*): all classes: ([^:]*): .*(The gap is [^)]*\)).*/  \1: \2. \3/p; t' \
+$(sed -nE \
+    -e 's/^(.*): all classes: ([^:(]*: [^:]*\([^)]* in A, [^)]*\)): .* by itself: ([a-z ]+[0-9.]*[0-9a-z])\. .*(The gap is [^)]*\)).*/  \1: \2; performance of objects: \3. \4/p; t' \
+    -e 's/^(.*): all classes: ([^:]*): .*(The gap is [^)]*\)).*/  \1: \2. \3/p; t' \
     -e 's/^(.*): all classes: ([^:]*): .*/  \1: \2/p' "$out/verdicts.txt")
 
 report     file://$PWD/$out/report.html

@@ -23,7 +23,7 @@ from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.headings import HEADINGS
 from simjudge.questions.certify.inputs import describe_inputs
 from simjudge.questions.certify.masks import MASKS, context_masks, write_mask_csv
-from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, refuse_studies, write_json
 from simjudge.results.saved_result import Result, load_results
@@ -86,7 +86,6 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     tables = [_checked_contexts(result) for result in results]
     losses = Losses()
     inputs = [describe_inputs(result, losses) for result in results]
-    sentences = [verdict_sentence(result.entries[0], SetNames.of_result(result)) for result in results]
     unseen: list[int] = []
     with atomic_folder(out, overwrite=True) as temporary:
         for result, table in zip(results, tables, strict=True):
@@ -107,7 +106,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
             raise SimjudgeError(f"{out}: the page would not say what the results say: {wrong[0]}")
         digest = write_manifest(temporary)
     log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
-    said = [f"{each.name}: {headline(each.entries[0])}: {text}" for each, text in zip(results, sentences, strict=True)]
+    said = [f"{each.name}: {overall_headline(each)}: {overall_meaning(each)}" for each in results]
     return Dossier(out, digest, said, losses)
 
 

@@ -241,3 +241,14 @@ def _number(one: DetectorMeasure, value: float | None) -> str:
 def _signed(one: DetectorMeasure, value: float | None) -> str:
     text = format_number(value, 2 if one.measure in COUNTS else 3)
     return f"+{text}" if value is not None and float(text.replace("−", "-")) > 0 else text
+
+
+def verdicts_said(result: Result) -> list[tuple[str, str, str]]:
+    """Label, headline and meaning of the verdict on all that was judged, then of each class; empty for a sweep."""
+    if result.overall is None:
+        return []
+    names = SetNames.of_result(result)
+    return [
+        (result.overall.label, overall_headline(result), overall_meaning(result)),
+        *((entry.label, headline(entry), verdict_sentence(entry, names)) for entry in result.classes),
+    ]

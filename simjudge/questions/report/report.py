@@ -13,11 +13,11 @@ from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.page.kept_result import kind_of
 from simjudge.page.page_templates import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
+from simjudge.questions.compare.detector_sentences import verdicts_said
 from simjudge.questions.compare.number_table import is_number_table, write_csv
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.compare.result_figures import save_figures
 from simjudge.questions.compare.result_tables import is_latex_table, write_latex
-from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
 from simjudge.questions.recording.recording_view import report_recording
 from simjudge.questions.report.report_export import export_report
 from simjudge.results.result_folder import RESULT, SETS, SWEEP, refuse_studies
@@ -93,7 +93,5 @@ def _report_results(folders: Sequence[Path], out: Path, settings: ReportSettings
         log(f"wrote {len(save_figures(results, figures))} files into {figures}")
     sentences = []
     for result in results:
-        for entry in result.entries if result.overall is not None else ():
-            sentence = verdict_sentence(entry, SetNames.of_result(result))
-            sentences.append(f"{result.name}: {entry.label}: {headline(entry)}: {sentence}")
+        sentences += [": ".join((result.name, *said)) for said in verdicts_said(result)]
     return Report(out, sentences, losses)

@@ -9,7 +9,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.page.report_settings import FIFTYONE, RRD, Report, ReportSettings
-from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.detector_sentences import verdicts_said
 from simjudge.questions.report.fiftyone_export import write_fiftyone
 from simjudge.questions.report.rerun_export import write_rrd
 from simjudge.results.result_folder import RESULT
@@ -48,6 +48,4 @@ def export_report(
         else:
             losses = write_fiftyone(result, out, advance)
     log(f"to look at it: {_LOOK[settings.to].format(out=out)}")
-    names = SetNames.of_result(result)
-    said = [f"{entry.label}: {headline(entry)}: {verdict_sentence(entry, names)}" for entry in result.entries]
-    return Report(out, said, losses)
+    return Report(out, [": ".join(said) for said in verdicts_said(result)], losses)

@@ -13,9 +13,10 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Advance
 from simjudge.questions.compare.context_overlay import OUTSIDE_COLOUR, w1_colour
+from simjudge.questions.compare.detector_sentences import verdicts_said
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames, read_result_frames
-from simjudge.questions.compare.words import SetNames, headline, verdict_sentence
+from simjudge.questions.compare.words import SetNames
 from simjudge.questions.watch.watch_screen import MISSING, is_installed
 from simjudge.results.saved_result import Result
 
@@ -64,8 +65,8 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
 def summary_text(result: Result) -> str:
     """Write the verdicts and what the overlaps mean, as Markdown."""
     names, lines = SetNames.of_result(result), [f"# {result.name}", ""]
-    for entry in result.entries:
-        lines += [f"## {entry.label}: {headline(entry)}", "", verdict_sentence(entry, names), ""]
+    for entry, (label, said, meaning) in zip(result.entries, verdicts_said(result), strict=True):
+        lines += [f"## {label}: {said}", "", meaning, ""]
         lines += [f"* {line}" for line in (*overlap_sentences(entry, names), *performance_sentences(entry, names))]
         lines.append("")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ from simjudge.questions.compare.detector_sentences import (
     measure_rows,
     overall_headline,
     overall_meaning,
+    verdicts_said,
     worst_measure,
 )
 from simjudge.questions.compare.next_steps import next_step
+from simjudge.questions.report.rerun_export import summary_text
 from simjudge.results.saved_result import Result, ResultEntry
 
 CALM = {
@@ -51,6 +54,17 @@ def test_what_a_detector_invents_comes_before_performance_that_agrees() -> None:
     assert "by itself: predicts within 0.05. No difference is shown" in said
     assert "Use B" not in next_step(result)
     assert "clutter" in next_step(result)
+
+
+def test_reports_exports_and_dossiers_say_the_worst_first_and_then_the_classes() -> None:
+    result = made(false_positives=INVENTED)
+    calm = result.overall
+    result = replace(result, classes=(replace(calm, key="1", label="cone"),))
+    (label, said, _), (of_class, calm_said, _) = verdicts_said(result)
+    assert (label, of_class) == ("all classes", "cone")
+    assert said.startswith("Large gap: what the detector invents")
+    assert calm_said == "Predicts within 0.05"
+    assert "## all classes: Large gap: what the detector invents" in summary_text(result)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from simjudge.core.progress import Log, no_log
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.questions.drives.comparison import DriveComparison, DriveSource, compare_drive_sets
 from simjudge.questions.drives.figures import drive_figures
+from simjudge.questions.drives.page import report_drives
 from simjudge.questions.drives.saved import SavedDrives, load_drive_result
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.drives.words import drives_table, headline, lead, metric_sentence
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.result_figures import Figures
+from simjudge.reports.result_kinds import ResultKind
 from simjudge.results.result_folder import check_result_folder
 from simjudge.terminal.tables import table_text
 
@@ -114,3 +116,8 @@ def compare_drives(
         found.save(Path(out))
         return DriveComparisonResult(load_drive_result(Path(out)), Path(out), found)
     return DriveComparisonResult(SavedDrives.of_content(found.name, found.content(), found.tables()), None, found)
+
+
+KIND = ResultKind(
+    "one of compare-drives", lambda folder: DriveComparisonResult(load_drive_result(folder), folder), report_drives
+)

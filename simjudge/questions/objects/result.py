@@ -12,12 +12,14 @@ from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.questions.objects.comparison import ObjectComparison, compare_by_objects
 from simjudge.questions.objects.figures import object_figures
 from simjudge.questions.objects.inputs import ObjectSource
+from simjudge.questions.objects.page import report_objects
 from simjudge.questions.objects.pictures import object_pictures
 from simjudge.questions.objects.saved import ObjectResult, load_object_result
 from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.questions.objects.words import fact_lines, headline, lead, objects_table, rest_line
 from simjudge.reports.kept_result import KeptResult
 from simjudge.reports.result_figures import Figures
+from simjudge.reports.result_kinds import ResultKind
 from simjudge.results.result_folder import check_result_folder
 from simjudge.terminal.tables import table_text
 
@@ -130,3 +132,8 @@ def compare_objects(
         return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), None, found)
     found.save(Path(out), object_pictures(found))
     return ObjectComparisonResult(load_object_result(Path(out)), Path(out), found)
+
+
+KIND = ResultKind(
+    "one of objects", lambda folder: ObjectComparisonResult(load_object_result(folder), folder), report_objects
+)

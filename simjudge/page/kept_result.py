@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from simjudge.results.result_folder import DRIVES, OBJECTS, SETS, atomic_result
 
 if TYPE_CHECKING:
     from simjudge.page.report_figure import Figures
+
 
 class KeptResult(ABC):
     """A result in a folder, or one that was just computed.
@@ -103,37 +105,25 @@ class KeptResult(ABC):
                 shutil.copytree(self.folder, temporary, dirs_exist_ok=True)
 
 
-class ResultKind(ABC):
+@dataclass(frozen=True)
+class ResultKind:
     """A kind of result folder.
 
     Attributes:
         noun: what a folder of it is called, as in "one of objects".
+        load: reads a folder, as a KeptResult.
+        report: writes the page of a folder.
     """
 
     noun: str
-
-    @abstractmethod
-    def load(self, folder: Path) -> object:
-        """Read a folder, as a KeptResult.
-
-        Raises:
-            SimjudgeError: a file in it is damaged.
-        """
-
-    @abstractmethod
-    def report(self, folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-        """Write its page.
-
-        Raises:
-            UsageError: a setting is given that such a result has no use for.
-            SimjudgeError: the folder is damaged, or something cannot be written.
-        """
+    load: Callable[[Path], object]
+    report: Callable[[Path, Path, ReportSettings, Log], Report]
 
 
 _HOMES = {
-    OBJECTS: "simjudge.questions.objects.kind",
-    DRIVES: "simjudge.questions.drives.kind",
-    SETS: "simjudge.questions.many_sets.kind",
+    OBJECTS: "simjudge.questions.objects.result",
+    DRIVES: "simjudge.questions.drives.result",
+    SETS: "simjudge.questions.many_sets.result",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
 

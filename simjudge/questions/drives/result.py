@@ -9,10 +9,11 @@ from typing import Any
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, no_log
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.page.kept_result import KeptResult
+from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.report_figure import Figures
 from simjudge.questions.drives.comparison import DriveComparison, DriveSource, compare_drive_sets
 from simjudge.questions.drives.figures import drive_figures
+from simjudge.questions.drives.page import report_drives
 from simjudge.questions.drives.saved import SavedDrives, load_drive_result
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.drives.words import drives_table, headline, lead, metric_sentence
@@ -114,3 +115,8 @@ def compare_drives(
         found.save(Path(out))
         return DriveComparisonResult(load_drive_result(Path(out)), Path(out), found)
     return DriveComparisonResult(SavedDrives.of_content(found.name, found.content(), found.tables()), None, found)
+
+
+KIND = ResultKind(
+    "one of compare-drives", lambda folder: DriveComparisonResult(load_drive_result(folder), folder), report_drives
+)

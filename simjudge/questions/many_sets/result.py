@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.page.kept_result import KeptResult
+from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.number_format import format_number
 from simjudge.page.report_figure import Figures
 from simjudge.questions.many_sets.figures import set_figures
-from simjudge.questions.many_sets.saved import ManySetsResult
+from simjudge.questions.many_sets.page import report_sets
+from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets
 from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
 from simjudge.terminal.tables import table_text
 
@@ -78,3 +79,6 @@ def _cells(row: KindRow) -> list[str]:
     numbers = [format_number(value) for value in (gap, *w1, row.noise)]
     gaps = f"{row.gaps} of {row.comparisons}"
     return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
+
+
+KIND = ResultKind("one of many sets", lambda folder: SetsComparisonResult(load_many_sets(folder), folder), report_sets)

@@ -9,11 +9,12 @@ from typing import Any
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.page.kept_result import KeptResult
+from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.report_figure import Figures
 from simjudge.questions.objects.comparison import ObjectComparison, compare_by_objects
 from simjudge.questions.objects.figures import object_figures
 from simjudge.questions.objects.inputs import ObjectSource
+from simjudge.questions.objects.page import report_objects
 from simjudge.questions.objects.pictures import object_pictures
 from simjudge.questions.objects.saved import ObjectResult, load_object_result
 from simjudge.questions.objects.settings import ObjectSettings
@@ -130,3 +131,8 @@ def compare_objects(
         return ObjectComparisonResult(ObjectResult(found.name, Path(), found.content()), None, found)
     found.save(Path(out), object_pictures(found))
     return ObjectComparisonResult(load_object_result(Path(out)), Path(out), found)
+
+
+KIND = ResultKind(
+    "one of objects", lambda folder: ObjectComparisonResult(load_object_result(folder), folder), report_objects
+)

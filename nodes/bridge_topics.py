@@ -50,12 +50,7 @@ class BridgeTopics(SimjudgeNode):
         """Create the topics.
 
         Args:
-            setup: what the bridge has.
             start: nanoseconds of simulated time.
-
-        Raises:
-            SimjudgeError: a message type is not installed.
-            UsageError: no camera_info can be made of a lens.
         """
         super().__init__()
         names = setup.scene.class_names
@@ -81,12 +76,7 @@ class BridgeTopics(SimjudgeNode):
         return self._inputs.latest()
 
     def motion(self, sample: MotionSample, joints: JointAngles | None = None) -> None:
-        """Publish the time, and how the vehicle moves.
-
-        Args:
-            sample: of its motion.
-            joints: of its wheels, where they are known.
-        """
+        """Publish the time, and how the vehicle moves."""
         self._car.publish_state(sample.time, sample.state, joints, self._setup.wheel_links(joints))
 
     def clock(self, time: int) -> None:
@@ -98,22 +88,13 @@ class BridgeTopics(SimjudgeNode):
         self._car.publish_clock(time)
 
     def readings(self, batch: SensorBatch) -> None:
-        """Publish readings.
-
-        Args:
-            batch: that can be read now.
-        """
+        """Publish readings."""
         for topic, _, message in self._messages.messages(batch.events):
             kind = type(message)
             self._publisher(topic, f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}").publish(message)
 
     def frame(self, camera: str, frame: LiveFrame) -> None:
-        """Publish a frame.
-
-        Args:
-            camera: its name.
-            frame: that is handed over.
-        """
+        """Publish a frame."""
         seen = frame.captured
         if camera in self._placed:
             self._car.publish_camera(seen.stamp, camera, seen.camera_pose)
@@ -124,7 +105,6 @@ class BridgeTopics(SimjudgeNode):
 
         Args:
             time: nanoseconds.
-            command: the driver's.
         """
 
     def _publisher(self, topic: str, kind: str) -> Publisher[Any]:
@@ -138,7 +118,6 @@ def bridge_topics(setup: BridgeSetup, start: int) -> Iterator[BridgeTopics]:
     """The topics, while the block runs; ROS is brought up, unless the program has done so itself.
 
     Args:
-        setup: what the bridge has.
         start: nanoseconds of simulated time.
     """
     mine = not rclpy.ok()

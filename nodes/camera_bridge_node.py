@@ -47,11 +47,7 @@ class CameraBridgeNode(SimjudgeNode):
     PARAMETERS = settings_parameters(CameraBridgeSettings)
 
     def __init__(self) -> None:
-        """Read the calibration and start.
-
-        Raises:
-            SimjudgeError: the calibration cannot be used, or input and output are the same topic.
-        """
+        """Read the calibration and start."""
         super().__init__()
         self._calibration = self._read_calibration()
         self._cameras: dict[tuple[int, int], _Camera | None] = {}

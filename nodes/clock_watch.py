@@ -23,12 +23,7 @@ _START_PATIENCE = 60.0
 
 
 def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
-    """Look from now on who publishes /clock, where the node goes by it or publishes it.
-
-    Args:
-        node: that looks.
-        diagnostics: where it is said.
-    """
+    """Look from now on who publishes /clock, where the node goes by it or publishes it."""
     started = time.monotonic()
     warned = seen = False
 

@@ -36,8 +36,6 @@ def detection_array(
 
     Args:
         found: boxes in pixels of the image.
-        class_names: all that the detector names.
-        header: the image's own; it is taken over as it is.
         size: width and height of the image, pixels.
     """
     out = DetectionArray(header=header, image_width=size[0], image_height=size[1])
@@ -59,10 +57,8 @@ def vision_array(types: VisionTypes, found: Detections, class_names: dict[int, s
     """Detections in one image as vision_msgs/Detection2DArray.
 
     Args:
-        types: the message classes of vision_msgs.
         found: boxes in pixels of the image.
         class_names: by class id; a class without a name goes by its number.
-        header: the image's own; it is taken over as it is.
     """
     out = types.array()
     out.header = header

@@ -51,11 +51,7 @@ class DetectionNode(ManagedNode):
     PARAMETERS = settings_parameters(DetectionSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters.
-
-        Raises:
-            SimjudgeError: a parameter's value cannot be taken.
-        """
+        """Declare the parameters."""
         super().__init__()
         self._detector: Detector | None = None
         self._candidate: Detector | None = None
@@ -70,11 +66,7 @@ class DetectionNode(ManagedNode):
         self.add_post_set_parameters_callback(self._swap)
 
     def configure(self) -> None:
-        """Load the model, and offer what is published.
-
-        Raises:
-            SimjudgeError: the model cannot be loaded.
-        """
+        """Load the model, and offer what is published."""
         self._detector = self._load(self.settings["model"])
         self._every = bool(self.settings["every_frame"])
         self._queue = ImageQueue(round(self.settings["queue_mb"] * 1e6) if self._every else None)
@@ -119,15 +111,7 @@ class DetectionNode(ManagedNode):
         self._detector = self._thread = None
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Load a new model; detection goes on with the old one meanwhile.
-
-        Args:
-            name: of the parameter.
-            value: the new one.
-
-        Raises:
-            SimjudgeError: the model cannot be loaded.
-        """
+        """Load a new model; detection goes on with the old one meanwhile."""
         if name == "model" and self._detector is not None:
             self._candidate = self._load_meanwhile(value)
 

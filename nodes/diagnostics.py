@@ -42,14 +42,7 @@ class Diagnostics:
         node.create_timer(_PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def set_state(self, task: str, level: bytes, message: str, values: Mapping[str, object] | None = None) -> None:
-        """Set the state of a task; a change for the worse is logged too, and published at once.
-
-        Args:
-            task: its name.
-            level: OK, WARN or ERROR.
-            message: a line for people.
-            values: what is behind it, by name.
-        """
+        """Set the state of a task; a change for the worse is logged too, and published at once."""
         before = self._reports.get(task)
         self._reports[task] = TaskState(level, message, values or {})
         if level != OK and (before is None or before.message != message):
@@ -58,12 +51,7 @@ class Diagnostics:
             self.publish()
 
     def add_task(self, task: str, source: Callable[[], TaskState]) -> None:
-        """Add a task whose state is asked for whenever it is published.
-
-        Args:
-            task: its name.
-            source: returns the state; called on the executor's thread.
-        """
+        """Add a task whose state is asked for whenever it is published."""
         self._sources[task] = source
 
     def clear(self) -> None:

@@ -41,9 +41,6 @@ def vehicle_state(message: Odometry) -> VehicleState:
 
     Returns:
         The state; acceleration, steering and wheels, which odometry does not tell, are 0.
-
-    Raises:
-        SimjudgeError: a number in it is not finite.
     """
     pose, twist = message.pose.pose, message.twist.twist
     p, q, v, w = pose.position, pose.orientation, twist.linear, twist.angular
@@ -58,7 +55,6 @@ def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:
     """The detections of a simjudge_msgs/DetectionArray that are of a side's class.
 
     Args:
-        message: the detections of an image.
         sides: by a class's name or number, as text, the number it has here; others are left out.
     """
     rows = [
@@ -76,9 +72,6 @@ def scan_points(message: Any) -> ScanPoints:
     Args:
         message: `time` is in seconds from the message's stamp. Points that are not finite are left out: drivers mark
             beams without a return so.
-
-    Raises:
-        SimjudgeError: it has no x, y, z, or cannot be read.
     """
     where = describe_message(message, "scan/points")
     table = read_cloud(message, where)
@@ -98,9 +91,6 @@ def path_message(header: Header, line: FloatArray) -> Path:
     Args:
         header: with the frame of the points.
         line: (P, 2) points, metres.
-
-    Returns:
-        A path without poses for fewer than two points.
     """
     out = Path(header=header)
     if len(line) < 2:

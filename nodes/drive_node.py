@@ -59,11 +59,7 @@ class DriveNode(SimjudgeNode):
     PARAMETERS = settings_parameters(DriverSettings)
 
     def __init__(self) -> None:
-        """Set up the topics.
-
-        Raises:
-            SimjudgeError: vehicle or camera cannot be read, or parameters do not go together.
-        """
+        """Set up the topics."""
         super().__init__()
         self._vehicle = read_vehicle(self.settings["vehicle"])
         self._by_lidar = self.settings["driver"] == LIDAR

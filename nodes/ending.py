@@ -39,7 +39,6 @@ class StopSignals:
     """SIGINT, SIGTERM and SIGHUP, as they come.
 
     Attributes:
-        asked: one has come.
         hurried: somebody asks again: what is not finished by now is given up.
     """
 
@@ -71,11 +70,7 @@ class EndingNode(Node):
     """
 
     def __init__(self, name: str) -> None:
-        """Create the node.
-
-        Args:
-            name: of the node.
-        """
+        """Create the node."""
         super().__init__(name)
         self._end: Exception | bool = False
         self.signals = StopSignals()
@@ -108,11 +103,7 @@ class EndingNode(Node):
         self._end = self._end or True
 
     def fail(self, error: Exception) -> None:
-        """End the node soon, from any thread.
-
-        Args:
-            error: that the main thread raises.
-        """
+        """End the node soon, from any thread."""
         self._end = error
 
     @property
@@ -137,11 +128,7 @@ class EndingNode(Node):
 
 
 def feeding_nodes(node: EndingNode) -> list[str]:
-    """The nodes named by `ends_after` that publish something which a node subscribes to.
-
-    Args:
-        node: that subscribes.
-    """
+    """The nodes named by `ends_after` that publish something which a node subscribes to."""
     named = set(node.ends_after)
     if not named:
         return []
@@ -152,12 +139,7 @@ def feeding_nodes(node: EndingNode) -> list[str]:
 
 
 def end_in_turn(node: EndingNode, executor: SingleThreadedExecutor) -> None:
-    """Serve a node that was told to end until its turn has come and its work is done.
-
-    Args:
-        node: a stage; a source has nothing to wait for.
-        executor: that serves it.
-    """
+    """Serve a node that was told to end until its turn has come and its work is done."""
     teller = _Teller(node)
     fed = False
     while not _stops(node) and (left := feeding_nodes(node)):
@@ -179,11 +161,7 @@ def end_in_turn(node: EndingNode, executor: SingleThreadedExecutor) -> None:
 
 
 def wait_until_arrived(node: EndingNode) -> None:
-    """Leave the subscribers of a node the time to take what it published last.
-
-    Args:
-        node: that ends.
-    """
+    """Leave the subscribers of a node the time to take what it published last."""
     heard = [each for each in node.publishers if each.get_subscription_count()]
     end = time.monotonic() + (1.0 if node.hurried else _ACKNOWLEDGE)
     for publisher in heard:

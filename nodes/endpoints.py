@@ -21,11 +21,7 @@ def declared_publisher(node: SimjudgeNode, topic: str, *, reliability: str = "")
 
     Args:
         node: that publishes; its `INTERFACE` declares the topic.
-        topic: as declared.
         reliability: of images: "auto", "best_effort" or "reliable"; "" for what the declaration says.
-
-    Raises:
-        SimjudgeError: the message type is not installed.
     """
     return create_publisher(node, node.INTERFACE.publisher(topic), reliability=reliability)
 
@@ -35,12 +31,7 @@ def camera_publisher(node: SimjudgeNode, camera: str, topic: str, reliability: s
 
     Args:
         node: that publishes; its `INTERFACE` declares camera/TOPIC.
-        camera: name of the camera.
-        topic: below the camera's name.
         reliability: of images: "auto", "best_effort" or "reliable"; "" for what the declaration says.
-
-    Raises:
-        SimjudgeError: the message type is not installed.
     """
     endpoint = node.INTERFACE.publisher(f"camera/{topic}")
     return create_publisher(node, endpoint._replace(topic=f"{camera}/{topic}"), reliability=reliability)
@@ -50,12 +41,7 @@ def create_publisher(node: SimjudgeNode, endpoint: Endpoint, *, reliability: str
     """The publisher of an endpoint; see `declared_publisher`.
 
     Args:
-        node: that publishes.
-        endpoint: what it publishes.
         reliability: of images: "auto", "best_effort" or "reliable"; "" for what the endpoint says.
-
-    Raises:
-        SimjudgeError: the message type is not installed.
     """
     profile = publisher_qos(endpoint, reliability or _reliability(node, endpoint))
     events = publisher_events(node.diagnostics, endpoint.topic, endpoint.reliability_parameter or None)
@@ -71,13 +57,6 @@ def declared_subscription(
 
     Args:
         node: that subscribes; its `INTERFACE` declares the topic.
-        topic: as declared.
-        callback: called with every message.
-        message_type: in place of the declared type.
-        raw: call back with the messages' bytes.
-
-    Raises:
-        SimjudgeError: the message type is not installed.
     """
     endpoint = node.INTERFACE.subscription(topic)
     if message_type:
@@ -99,20 +78,12 @@ def declared_service(node: SimjudgeNode, name: str, callback: Callable[..., Any]
         node: that serves; its `INTERFACE` declares the service.
         name: as declared, with `~`.
         callback: called with request and response; returns the response, or is a coroutine function that does.
-
-    Raises:
-        SimjudgeError: the service type is not installed.
     """
     return node.create_service(message_class(node.INTERFACE.service(name).type), name, callback)
 
 
 def publisher_qos(endpoint: Endpoint, reliability: str = "") -> QoSProfile:
-    """The profile that a publisher offers.
-
-    Args:
-        endpoint: the declared topic.
-        reliability: of images: "auto", "best_effort" or "reliable"; "" for "auto".
-    """
+    """The profile that a publisher offers."""
     if endpoint.qos == CAMERA:
         return image_qos(reliability or "auto", endpoint.depth)
     return latched_qos(endpoint.depth) if endpoint.qos == LATCHED else reliable_qos(endpoint.depth)
@@ -122,7 +93,6 @@ def subscription_qos(endpoint: Endpoint, reliability: str = "") -> QoSProfile:
     """The profile that a subscription requests.
 
     Args:
-        endpoint: the declared topic.
         reliability: "reliable" or "best_effort" in place of the declared one; others count as not given.
     """
     best_effort = reliability == "best_effort" or (endpoint.qos == CAMERA and reliability != "reliable")

@@ -42,11 +42,7 @@ class GraphSurvey:
     """Subscribes to every topic and writes what comes."""
 
     def __init__(self, node: Node, out: Path) -> None:
-        """Create the recording.
-
-        Raises:
-            SimjudgeError: it cannot be created.
-        """
+        """Create the recording."""
         self._node = node
         self._recording = LiveRecording(out)
         self._taken: set[str] = set()
@@ -116,15 +112,7 @@ def _endpoint(info: Any) -> dict[str, Any]:
 
 
 def survey_graph(out: Path, seconds: float) -> None:
-    """Listen to the graph.
-
-    Args:
-        out: folder for messages and graph.json.
-        seconds: how long, from the first topic on.
-
-    Raises:
-        SimjudgeError: the recording cannot be written.
-    """
+    """Listen to the graph."""
     load_shared_memory_profile()
     rclpy.init(args=[])
     node = rclpy.create_node(NAME, enable_rosout=False, start_parameter_services=False)

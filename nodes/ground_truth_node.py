@@ -55,11 +55,7 @@ class GroundTruthNode(SimjudgeNode):
     PARAMETERS = settings_parameters(GroundTruthSettings)
 
     def __init__(self) -> None:
-        """Read the simulator's file and subscribe.
-
-        Raises:
-            SimjudgeError: there is no such simulator, or it has no such form of ground truth.
-        """
+        """Read the simulator's file and subscribe."""
         super().__init__()
         given, self._form = self.settings["simulator"], self.settings["form"]
         simulator = with_classes(read_simulator(given).content, parse_classes(self.settings["classes"]))
@@ -157,11 +153,7 @@ class GroundTruthNode(SimjudgeNode):
             self._waiting.popleft()
 
     def _label(self, message: Any) -> None:
-        """Label a message.
-
-        Raises:
-            AwaitedError: a pose may still come.
-        """
+        """Label a message."""
         begin = time.monotonic()
         where = describe_message(message, self._topic)
         kinds = set(self.losses.counts)

@@ -16,26 +16,16 @@ def make_header(stamp: int, frame_id: str) -> Header:
 
     Args:
         stamp: nanoseconds; a negative one becomes 0.
-        frame_id: name of the coordinate frame.
     """
     seconds, nanoseconds = divmod(max(stamp, 0), 1_000_000_000)
     return Header(stamp=Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
 
 
 def message_stamp(message: Any) -> int:
-    """The stamp of a message, nanoseconds.
-
-    Args:
-        message: of any type with a header.
-    """
+    """The stamp of a message, nanoseconds."""
     return header_stamp(message.header)
 
 
 def describe_message(message: Any, topic: str = "") -> str:
-    """A message as people can find it: its topic and stamp.
-
-    Args:
-        message: of any type with a header.
-        topic: it came from; "an image" without one.
-    """
+    """A message as people can find it: its topic and stamp."""
     return f"{topic or 'an image'} at {format_seconds(message_stamp(message))}"

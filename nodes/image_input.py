@@ -39,7 +39,6 @@ class ImageInput:
     asks for best effort, which fits every publisher, and for reliable as soon as every publisher is known to offer it.
 
     Attributes:
-        received: images that came.
         lost: images that publishers sent and that did not come: the gaps in the numbers that the middleware gives
             them. Before the first image nothing counts as lost.
     """
@@ -58,11 +57,6 @@ class ImageInput:
 
         Args:
             node: with the parameters `transport` and `reliability`.
-            topic: of the raw images; the compressed ones are on "{topic}/compressed".
-            take: given every message.
-            depth: messages that the middleware keeps.
-            has_room: while it says False, images are left in the middleware.
-            on_lost: told of topic and number where images are found missing.
         """
         self.received = self.lost = 0
         self._node, self._take, self._depth, self._on_lost = node, take, depth, on_lost
@@ -92,11 +86,7 @@ class ImageInput:
         return " or ".join(self._topics[kind] for kind in self._wanted)
 
     def close(self) -> int:
-        """Subscribe to nothing more.
-
-        Returns:
-            How many images were lost so far.
-        """
+        """Subscribe to nothing more."""
         self._node.destroy_timer(self._timer)
         for subscription in [*(leaving for _, leaving in self._leaving), *self._subscriptions.values()]:
             self._node.destroy_subscription(subscription)

@@ -19,11 +19,7 @@ def to_rgb(message: Any, topic: str = "") -> RgbImage:
     """The pixels of a sensor_msgs Image or CompressedImage.
 
     Args:
-        message: either kind.
         topic: names the culprit, together with the stamp, where the message is damaged.
-
-    Raises:
-        ImageError: there is no whole image in it, or not one that can be read.
     """
     where = describe_message(message, topic)
     return compressed_to_rgb(message, where) if isinstance(message, CompressedImage) else raw_to_rgb(message, where)
@@ -34,7 +30,6 @@ def image_message(pixels: RgbImage, header: Any) -> Image:
 
     Args:
         pixels: (H, W, 3) uint8, RGB, or (H, W, 1).
-        header: of the message.
     """
     height, width, channels = pixels.shape
     encoding, step = "rgb8" if channels == 3 else "mono8", channels * width

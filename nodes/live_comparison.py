@@ -47,7 +47,6 @@ class LiveComparison:
     All methods but the properties are called on the worker's thread.
 
     Attributes:
-        throughput: counts the judged frames.
         counts: what the session has counted, for diagnostics.
         changed: something has come since the last summary.
     """
@@ -64,10 +63,6 @@ class LiveComparison:
 
         Args:
             node: that publishes; with the parameters `frame_id` and `both_directions`.
-            output: summary, markers, results.
-            options: how live frames are compared.
-            builder: makes frames from messages.
-            overlay: given every judged frame.
         """
         self._node, self._output, self._options = node, output, options
         self._builder, self._overlay = builder, overlay
@@ -112,18 +107,7 @@ class LiveComparison:
         return self._running is not None and self._running[0].done
 
     def load(self, path: Path, predictions: Path | None) -> Mapping[str, Any]:
-        """Load a reference; live frames so far are forgotten.
-
-        Args:
-            path: of the set.
-            predictions: made before, in place of those in the set.
-
-        Returns:
-            The reference's entry of "inputs" in result.json.
-
-        Raises:
-            SimjudgeError: it cannot be read, or has no labels or no predictions; the former reference stays.
-        """
+        """Load a reference; live frames so far are forgotten."""
         output, before = self._output, self._session
         side = load_reference(path, predictions, self._options, output.log, output.progress)
         if before is None:
@@ -141,7 +125,6 @@ class LiveComparison:
         """Compare a frame and publish its contexts.
 
         Args:
-            match: labels and detections of the frame.
             received: when they were matched, seconds of `time.monotonic`.
         """
         if self._session is None:
@@ -162,21 +145,13 @@ class LiveComparison:
         self.changed = True
 
     def count_unmatched(self, message: UnmatchedMessage) -> None:
-        """Count a message that found no partner.
-
-        Args:
-            message: which, and why.
-        """
+        """Count a message that found no partner."""
         if self._session is not None:
             self._session.count_unmatched(message)
             self.changed = True
 
     def reset(self) -> int:
-        """Forget the live frames so far.
-
-        Returns:
-            How many there were.
-        """
+        """Forget the live frames so far."""
         if self._session is None:
             return 0
         self._drop_certainty()
@@ -185,14 +160,7 @@ class LiveComparison:
         return self._session.reset()
 
     def save(self, folder: Path) -> None:
-        """Write the result so far.
-
-        Args:
-            folder: of the result.
-
-        Raises:
-            SimjudgeError: nothing can be compared yet, or the folder cannot be written.
-        """
+        """Write the result so far."""
         if self._session is None:
             raise SimjudgeError("no reference is loaded")
         seconds = self._node.settings["certainty_time"]
@@ -250,11 +218,7 @@ class LiveComparison:
         self.publish_summary()
 
     def finish(self) -> None:
-        """Write and publish the plain numbers, then add certainty; count what was left out, whatever else happens.
-
-        Raises:
-            SimjudgeError: the result cannot be written; the journal stays.
-        """
+        """Write and publish the plain numbers, then add certainty; count what was left out, whatever else happens."""
         self._drop_certainty()
         session, node = self._session, self._node
         seen = 0 if session is None else session.judge.seen

@@ -43,11 +43,7 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
     """
 
     def __init__(self) -> None:
-        """Declare the parameters; all else is made by `configure`.
-
-        Raises:
-            SimjudgeError: a parameter's value cannot be taken.
-        """
+        """Declare the parameters; all else is made by `configure`."""
         SimjudgeNode.__init__(self)
         LifecycleNodeMixin.__init__(self)
         self.active = False
@@ -56,28 +52,16 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
         self._lasting = {id(each) for each in self._entities()}
 
     def configure(self) -> None:
-        """Read and load what the parameters name, and create publishers and services.
-
-        Raises:
-            SimjudgeError: it cannot; the node stays unconfigured.
-        """
+        """Read and load what the parameters name, and create publishers and services."""
 
     def activate(self) -> None:
-        """Subscribe, and begin to work.
-
-        Raises:
-            SimjudgeError: it cannot; the node stays inactive.
-        """
+        """Subscribe, and begin to work."""
 
     def deactivate(self) -> None:
         """Take what has arrived, subscribe to nothing more, and work off what has come."""
 
     def cleanup(self) -> None:
-        """End the work and write what is to be written, as `close` does, and be as before `configure`.
-
-        Raises:
-            SimjudgeError: something cannot be written.
-        """
+        """End the work and write what is to be written, as `close` does, and be as before `configure`."""
 
     @property
     def leaving(self) -> bool:
@@ -90,11 +74,7 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
         return str(self._state_machine.current_state[1]) == "unconfigured"
 
     def start(self) -> None:
-        """Configure and activate, unless a manager is to do it.
-
-        Raises:
-            SimjudgeError: it cannot.
-        """
+        """Configure and activate, unless a manager is to do it."""
         if not self.settings["autostart"]:
             self.get_logger().info("unconfigured: a lifecycle manager is waited for (autostart is false)")
             return
@@ -139,15 +119,7 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
         return done
 
     def wait_until(self, done: Callable[[], bool], seconds: float = float("inf")) -> bool:
-        """Wait in a transition, unless the program is told to end.
-
-        Args:
-            done: what is waited for.
-            seconds: at most.
-
-        Returns:
-            Whether it came to be.
-        """
+        """Wait in a transition, unless the program is told to end."""
         end = time.monotonic() + seconds
         while not done():
             if self.ended or self.signals.asked or time.monotonic() > end:
@@ -182,11 +154,7 @@ class ManagedNode(LifecycleNodeMixin, SimjudgeNode):
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:
-    """Take the messages that have arrived at subscriptions or are under way, before these are destroyed.
-
-    Args:
-        subscriptions: of a node.
-    """
+    """Take the messages that have arrived at subscriptions or are under way, before these are destroyed."""
     end = time.monotonic() + UNDER_WAY
     while True:
         idle = True

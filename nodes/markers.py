@@ -14,10 +14,6 @@ def erasing_marker(header: Header, namespace: str = "") -> Marker:
 
     RViz calls two markers of an array that have one namespace and number an error, this one included: its number, -1,
     is no other's.
-
-    Args:
-        header: of the array's markers.
-        namespace: that it belongs to.
     """
     return Marker(header=header, ns=namespace, id=-1, action=Marker.DELETEALL)
 
@@ -28,7 +24,6 @@ def set_text_height(text: Marker, height: float) -> None:
     RViz takes the width of a space from `scale.x`; without it, from a line a metre high.
 
     Args:
-        text: a marker of type TEXT_VIEW_FACING.
         height: of a line, metres.
     """
     text.scale.x, text.scale.z = _SPACE * height, height

@@ -26,14 +26,7 @@ class MessageDefinition(NamedTuple):
 
 @cache
 def installed_definition(name: str) -> MessageDefinition:
-    """The definition of a message type as installed.
-
-    Args:
-        name: of the type, e.g. "sensor_msgs/msg/Image".
-
-    Raises:
-        SimjudgeError: its package, or one it needs, has no such definition.
-    """
+    """The definition of a message type as installed."""
     found: dict[str, Any] = {}
     _collect(name, found)
     store = Typestore()
@@ -47,9 +40,6 @@ def installed_definition(name: str) -> MessageDefinition:
 
 def has_installed_definition(topic: StoredTopic) -> bool:
     """Whether a recorded topic's type is the installed one of that name.
-
-    Args:
-        topic: of a recording.
 
     Returns:
         True also where the recording or the installation does not hold the definition.

@@ -22,9 +22,6 @@ class MessageGaps:
     def missing_before(self, info: Any) -> int:
         """How many messages are missing between the last one of a publisher and this one.
 
-        Args:
-            info: of the message, as rclpy hands it to a callback.
-
         Returns:
             The number, 0 where it is not known; negative: the message has come before.
         """

@@ -32,8 +32,6 @@ class MotionInput:
         """Subscribe; topics of poses as soon as somebody publishes them, because only then their type is known.
 
         Args:
-            node: that declares /tf, /tf_static and camera/camera_info.
-            motions: what to feed; it names the topics of poses.
             changed: called when something has come, and ten times a second.
         """
         self._node, self._motions, self._changed = node, motions, changed
@@ -83,15 +81,7 @@ class StampedImage(NamedTuple):
 
 
 def listen_to_images(node: SimjudgeNode, take: Callable[[StampedImage], None]) -> str:
-    """Subscribe to the images whose stamps are labelled; their pixels are not decoded.
-
-    Args:
-        node: that declares simulator/images.
-        take: called with the header of each.
-
-    Returns:
-        The topic.
-    """
+    """Subscribe to the images whose stamps are labelled; their pixels are not decoded."""
 
     def receive(data: bytes) -> None:
         # The header comes first in every message that has one.

@@ -30,12 +30,7 @@ class ObjectMaps:
     """
 
     def __init__(self, node: SimjudgeNode, post: Callable[[Callable[[], object]], None]) -> None:
-        """Subscribe.
-
-        Args:
-            node: with the parameters of objects_node.
-            post: has something done on the worker's thread.
-        """
+        """Subscribe."""
         self.changed, self.newest_stamp = False, 0
         self._node, self._post = node, post
         settings = OccupancySettings(**{name: node.settings[name] for name in LIVE_MAPPING})

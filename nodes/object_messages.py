@@ -42,10 +42,7 @@ def object_summary(
 
     Args:
         head: stamp of the newest pair, frame of the real camera.
-        pairs: how many pairs the rows are of.
-        rows: of metrics and subjects.
         maps: of the real and the virtual lidar; None where there are none.
-        losses: what was left out, a line each.
     """
     out = ObjectSummary(header=head, pairs=pairs, metrics=[_metric(row) for row in rows], losses=losses)
     occupied = Agreement(0, 0, 0) if maps is None else map_agreement(*maps).occupied
@@ -58,10 +55,6 @@ def object_summary(
 
 def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> MarkerArray:
     """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.map_agreement`).
-
-    Args:
-        head: stamp and fixed frame.
-        real, virtual: maps of one grid.
 
     Returns:
         A list of cubes: white where both are occupied, red the real one alone, cyan the virtual one alone.
@@ -83,11 +76,6 @@ def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> Mark
 
 def box_markers(head: Header, frames: tuple[FrameSet, FrameSet], seen: tuple[Sightings, Sightings]) -> MarkerArray:
     """The boxes of a pair of frames, in a plane 1 m before the camera, in which a picture is 1 m wide.
-
-    Args:
-        head: stamp and optical frame.
-        frames: of the real and the virtual camera, one frame each.
-        seen: what they show.
 
     Returns:
         Boxes and names, real red and virtual cyan; earlier ones go.

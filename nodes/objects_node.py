@@ -58,11 +58,7 @@ class ObjectsNode(SimjudgeNode):
     )
 
     def __init__(self) -> None:
-        """Subscribe.
-
-        Raises:
-            SimjudgeError: a parameter makes no sense.
-        """
+        """Subscribe."""
         super().__init__()
         follow = self.settings["follow"]
         self._labels = follow == FOLLOW_LABELS

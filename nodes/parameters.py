@@ -34,7 +34,6 @@ class Parameter:
     """One row of a node's parameter table.
 
     Attributes:
-        name: without the node's name.
         default: the value where none is given, None for a number that may be left out; its type is the parameter's
             type unless `kind` is given. A list's items are strings unless the default holds numbers.
         description: what it does, with its unit.
@@ -96,9 +95,6 @@ class Parameter:
     def problem(self, value: Any) -> str | None:
         """Why a value cannot be taken.
 
-        Args:
-            value: of the right type.
-
         Returns:
             A line for people; None where the value can be taken.
         """
@@ -140,13 +136,8 @@ class ParameterValues:
         """Declare the parameters and watch over their values.
 
         Args:
-            node: whose parameters they are.
-            table: what to declare.
             changed: called with name and new value before a parameter changes while the node runs; a SimjudgeError it
                 raises refuses the value.
-
-        Raises:
-            SimjudgeError: a given value has the wrong type, is out of range, or is missing.
         """
         self._node, self._changed = node, changed
         self._rows = {row.name: row for row in table}
@@ -205,20 +196,12 @@ class ParameterValues:
 
 
 def settings_parameters(kind: type[Settings]) -> tuple[Parameter, ...]:
-    """The parameters of a settings class.
-
-    Args:
-        kind: the class.
-    """
+    """The parameters of a settings class."""
     return tuple(Parameter.of(row) for row in declared(kind))
 
 
 def table_text(table: Sequence[Parameter]) -> str:
-    """A parameter table for people, a parameter a paragraph.
-
-    Args:
-        table: the rows.
-    """
+    """A parameter table for people, a parameter a paragraph."""
     lines = []
     for row in table:
         default = "required" if row.required else "not set" if row.default is None else f"default {row.default!r}"

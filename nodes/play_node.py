@@ -40,11 +40,7 @@ class PlayNode(SimjudgeNode):
     PARAMETERS = settings_parameters(PlaySettings)
 
     def __init__(self) -> None:
-        """Open the recording, set up its topics and start playing.
-
-        Raises:
-            SimjudgeError: the recording cannot be read, or holds nothing that can be played.
-        """
+        """Open the recording, set up its topics and start playing."""
         super().__init__()
         self._path = Path(self.settings["bag"])
         self._played: dict[str, Publisher[Any]] = {}
@@ -64,12 +60,7 @@ class PlayNode(SimjudgeNode):
         self._thread.start()
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Follow the parameter `rate`.
-
-        Args:
-            name: of the parameter.
-            value: the new one.
-        """
+        """Follow the parameter `rate`."""
         if name == "rate":
             self._playback.set_rate(value)
 

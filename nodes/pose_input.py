@@ -21,23 +21,14 @@ TYPES = {word: name for name, word in POSE_TYPES.items()}
 
 
 class PoseInput:
-    """The poses of one body, as they come; may be asked from another thread.
-
-    Attributes:
-        received: messages that came.
-        change: notified when poses have come.
-    """
+    """The poses of one body, as they come; may be asked from another thread."""
 
     def __init__(self, node: SimjudgeNode, limits: MotionLimits, lose: Callable[[str, str], None]) -> None:
         """Subscribe.
 
         Args:
             node: with the parameters of `PoseSettings`.
-            limits: what is believed between poses.
             lose: told of kind and place of poses that cannot be used.
-
-        Raises:
-            SimjudgeError: the type's package is not installed.
         """
         self.received = 0
         self.change = Condition()

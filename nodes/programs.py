@@ -19,11 +19,7 @@ from simjudge.core.ros_installation import need_rclpy
 
 
 def _program(name: str) -> Callable[[], None]:
-    """The program of a node.
-
-    Args:
-        name: of its module.
-    """
+    """The program of a node."""
 
     def main() -> None:
         # Who starts a program with Ctrl-C ignored, as `simjudge run` does, has it ignored until the node listens.

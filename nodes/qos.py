@@ -24,29 +24,17 @@ _REMEDIES = {
 
 
 def sensor_data_qos(depth: int = 5) -> QoSProfile:
-    """What a camera publishes with (REP 2003): best effort, volatile.
-
-    Args:
-        depth: messages kept.
-    """
+    """What a camera publishes with (REP 2003): best effort, volatile."""
     return _profile(depth, ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE)
 
 
 def reliable_qos(depth: int = 10) -> QoSProfile:
-    """Reliable and volatile: nothing is lost while both ends keep up.
-
-    Args:
-        depth: messages kept.
-    """
+    """Reliable and volatile: nothing is lost while both ends keep up."""
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE)
 
 
 def latched_qos(depth: int = 1) -> QoSProfile:
-    """Reliable and transient local: a late subscriber gets the last messages too.
-
-    Args:
-        depth: messages kept.
-    """
+    """Reliable and transient local: a late subscriber gets the last messages too."""
     return _profile(depth, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -56,7 +44,6 @@ def image_qos(reliability: str = "auto", depth: int = 5) -> QoSProfile:
     Args:
         reliability: "best_effort", "reliable", or "auto": best effort where the shared-memory profile is loaded,
             reliable elsewhere.
-        depth: messages kept.
     """
     if reliability == "auto":
         reliability = "best_effort" if shared_memory_is_set() else "reliable"
@@ -81,8 +68,6 @@ def subscription_events(
     """Callbacks that turn a publisher's unfitting offer into a diagnostic which names the fix.
 
     Args:
-        diagnostics: where to say it.
-        topic: as people know it.
         parameter: the node's parameter that sets the reliability, if there is one.
     """
 
@@ -103,8 +88,6 @@ def publisher_events(diagnostics: Diagnostics, topic: str, parameter: str | None
     """Callbacks that turn a subscriber's unfitting request into a diagnostic which names the fix.
 
     Args:
-        diagnostics: where to say it.
-        topic: as people know it.
         parameter: the node's parameter that sets the reliability, if there is one.
     """
 

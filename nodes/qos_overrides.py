@@ -22,11 +22,7 @@ class QosOverrides:
     """The overrides that a node was given, and those that met a publisher or subscription."""
 
     def __init__(self, node: Node) -> None:
-        """Look at what was given.
-
-        Raises:
-            SimjudgeError: there is no such policy.
-        """
+        """Look at what was given."""
         self._node = node
         given = getattr(node, "_parameter_overrides", {})
         self._given = [name for name in given if name.startswith(_HEAD) and not name.startswith(_OF_RCLPY)]
@@ -36,17 +32,7 @@ class QosOverrides:
                 raise SimjudgeError(f"parameter {name}: {problem}")
 
     def create(self, make: Callable[..., Any], end: str, *given: Any, **named: Any) -> Any:
-        """Create a publisher or subscription with what the parameters say.
-
-        Args:
-            make: the method of rclpy.
-            end: "publisher" or "subscription".
-            *given: to it: the type, the topic, and others.
-            **named: to it.
-
-        Raises:
-            SimjudgeError: a value is none of its policy.
-        """
+        """Create a publisher or subscription with what the parameters say."""
         head = f"{_HEAD}{self._node.resolve_topic_name(named.get('topic') or given[1])}.{end}."
         names = [name for name in self._given if name.startswith(head)]
         if not names:

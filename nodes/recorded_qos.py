@@ -21,7 +21,6 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
 
     Args:
         text: the YAML of the recording, empty where it has none.
-        reliability: "recorded", or "reliable" or "best_effort" to overrule the recording.
     """
     try:
         offered = parse_qos(text) if text else []
@@ -44,12 +43,7 @@ def playback_qos(text: str, reliability: str = "recorded") -> QoSProfile:
 
 
 def recording_qos(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
-    """What to subscribe with to receive from every publisher of a topic.
-
-    Args:
-        offered: the profiles of its publishers.
-        depth: messages kept.
-    """
+    """What to subscribe with to receive from every publisher of a topic."""
     everyone_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
     everyone_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
     return QoSProfile(

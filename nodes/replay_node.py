@@ -64,11 +64,7 @@ class ReplayNode(SimjudgeNode):
     PARAMETERS = settings_parameters(ReplaySettings)
 
     def __init__(self) -> None:
-        """Set up the scene and start.
-
-        Raises:
-            SimjudgeError: scene, camera or mount cannot be used, or input and output are the same topic.
-        """
+        """Set up the scene and start."""
         super().__init__()
         given = self.settings
         self._camera = read_camera(given["camera"])

@@ -64,11 +64,7 @@ class SimjudgeNode(EndingNode):
     INTERFACE = NodeInterface()
 
     def __init__(self) -> None:
-        """Declare the parameters.
-
-        Raises:
-            SimjudgeError: a parameter's value cannot be taken.
-        """
+        """Declare the parameters."""
         self._qos_overrides: QosOverrides | None = None
         super().__init__(self.NAME)
         self.losses, self.unfinished = Losses(), False
@@ -84,15 +80,7 @@ class SimjudgeNode(EndingNode):
         """Called once, when the node is up and before it is served."""
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Called before a parameter changes while the node runs.
-
-        Args:
-            name: of the parameter.
-            value: the new one.
-
-        Raises:
-            SimjudgeError: the value is refused.
-        """
+        """Called before a parameter changes while the node runs."""
 
     def list_parameters(self, prefixes: list[str], depth: int) -> ListParametersResult:
         """The parameters that have a value, as `ros2 param list` shows them.
@@ -109,29 +97,13 @@ class SimjudgeNode(EndingNode):
         return out
 
     def create_publisher(self, *given: Any, **named: Any) -> Any:
-        """The same as rclpy's; parameters below `qos_overrides` count.
-
-        Args:
-            *given: of rclpy.
-            **named: of rclpy.
-
-        Raises:
-            SimjudgeError: such a parameter has a value that its policy has not.
-        """
+        """The same as rclpy's; parameters below `qos_overrides` count."""
         make = super().create_publisher
         overrides = self._qos_overrides
         return overrides.create(make, "publisher", *given, **named) if overrides else make(*given, **named)
 
     def create_subscription(self, *given: Any, **named: Any) -> Any:
-        """The same as rclpy's; parameters below `qos_overrides` count.
-
-        Args:
-            *given: of rclpy.
-            **named: of rclpy.
-
-        Raises:
-            SimjudgeError: such a parameter has a value that its policy has not.
-        """
+        """The same as rclpy's; parameters below `qos_overrides` count."""
         make = super().create_subscription
         overrides = self._qos_overrides
         return overrides.create(make, "subscription", *given, **named) if overrides else make(*given, **named)
@@ -146,8 +118,6 @@ class SimjudgeNode(EndingNode):
 
         Args:
             kind: a short plural phrase, as in `Losses.add`.
-            where: names one of the pieces.
-            count: how many.
         """
         self.losses.add(kind, where, count)
         self._last_loss = time.monotonic()
@@ -173,12 +143,7 @@ class SimjudgeNode(EndingNode):
 
 
 def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) -> NoReturn:
-    """Run a node until its work is done or a signal ends it, and exit.
-
-    Args:
-        node_class: called without arguments, once ROS is up.
-        args: the command line; by default the process's own.
-    """
+    """Run a node until its work is done or a signal ends it, and exit."""
     arguments = list(sys.argv if args is None else args)
     if {"-h", "--help"} & set(arguments[1:]):
         sys.stdout.write(_help(node_class))
@@ -197,14 +162,7 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
 
 
 def message_class(name: str) -> type[Any]:
-    """The class of a message or service type.
-
-    Args:
-        name: e.g. "sensor_msgs/msg/Image".
-
-    Raises:
-        SimjudgeError: the name is none, or its package is not installed.
-    """
+    """The class of a message or service type."""
     package, _, rest = name.partition("/")
     kind, _, stem = rest.partition("/")
     if kind not in ("msg", "srv") or not stem.isidentifier() or not package.isidentifier():
@@ -219,14 +177,7 @@ def message_class(name: str) -> type[Any]:
 
 
 def config_file(name: str) -> Path:
-    """A file of config/, in the checkout or as installed.
-
-    Args:
-        name: relative to config/.
-
-    Raises:
-        SimjudgeError: it is in neither.
-    """
+    """A file of config/, in the checkout or as installed."""
     places = [Path(__file__).resolve().parents[1] / "config", Path(sys.prefix) / "share" / "simjudge" / "config"]
     # Without a ROS 2 installation there is no ament index to look into.
     with contextlib.suppress(PackageNotFoundError, LookupError, OSError):

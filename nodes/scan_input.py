@@ -54,7 +54,6 @@ class ScanInput:
     """The scans of one lidar, each handed on once its pose is known.
 
     Attributes:
-        received: scans that came.
         frame_id: the poses' fixed frame; "" before the first pose.
     """
 
@@ -70,9 +69,6 @@ class ScanInput:
 
         Args:
             node: with the parameter `wait`; its `INTERFACE` declares SIDE/scan/points and SIDE/vehicle/odometry.
-            side: first part of the topics' names.
-            mounts: where the lidar is on its car.
-            limits: what is believed between two poses.
             take: given stamp, cloud and pose of the lidar in the fixed frame.
         """
         self.received, self.frame_id = 0, ""

@@ -50,14 +50,7 @@ class SensorViews:
     def __init__(
         self, node: SimjudgeNode, specs: Sequence[SensorSpec], class_names: Mapping[int, str], frame: str
     ) -> None:
-        """Remember what is needed.
-
-        Args:
-            node: that publishes.
-            specs: the sensors.
-            class_names: of the scene.
-            frame: that the places of the world are given in.
-        """
+        """Remember what is needed."""
         self._node, self._frame = node, frame
         self._names, self._colours = dict(class_names), class_colours(class_names.values())
         topics = sensor_topics(specs)
@@ -73,12 +66,7 @@ class SensorViews:
         }
 
     def show(self, topic: str, message: Any) -> None:
-        """Publish the view of a message, where it has one and somebody looks.
-
-        Args:
-            topic: of the message, relative.
-            message: that was published there.
-        """
+        """Publish the view of a message, where it has one and somebody looks."""
         view = self._views.get(type(message).__name__)
         if view is None or topic.endswith(TRUTH):
             return
@@ -120,7 +108,6 @@ def box_markers(message: Any, colours: Mapping[str, tuple[int, int, int]]) -> Ma
     """Labelled boxes as cubes with their classes' names above them.
 
     Args:
-        message: a simjudge_msgs/LabelledBoxArray.
         colours: RGB, 0-255, by the name of a class; white for a class that is not there.
     """
     header = message.header

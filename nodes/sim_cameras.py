@@ -20,7 +20,6 @@ class SimCameras:
     """Takes and publishes frames.
 
     Attributes:
-        cameras: the one that drives first.
         driving: the topics of the camera that drives.
     """
 
@@ -28,19 +27,7 @@ class SimCameras:
         self, node: SimjudgeNode, engine: Engine, cameras: Sequence[MountedCamera], seed: int, reliability: str,
         frame_prefix: str = "",
     ) -> None:  # fmt: skip
-        """Create the publishers.
-
-        Args:
-            node: that publishes.
-            engine: has the scene and the car.
-            cameras: the car's, the one that drives first.
-            seed: of their noise.
-            reliability: of images and camera_info: "auto", "best_effort" or "reliable".
-            frame_prefix: before the names of the optical frames.
-
-        Raises:
-            UsageError: no camera_info can be made of a lens.
-        """
+        """Create the publishers."""
         self.cameras = cameras
         names = engine.scene.class_names
         self._captures = {
@@ -66,20 +53,14 @@ class SimCameras:
             each.metered = None
 
     def drives(self, event: FrameEvent) -> bool:
-        """Whether a frame is one of the camera that drives.
-
-        Args:
-            event: the frame.
-        """
+        """Whether a frame is one of the camera that drives."""
         return event.camera == self.cameras[0].name
 
     def publish(self, event: FrameEvent, offset: int, car: SimulatedCar) -> CapturedFrame | None:
         """Take a frame and publish it. A frame of a camera that does not drive is made only where somebody looks.
 
         Args:
-            event: the frame.
             offset: nanoseconds added to the engine's time.
-            car: publishes where a camera is that follows it.
 
         Returns:
             The frame; None where none was made.

@@ -64,22 +64,14 @@ class SimNode(ManagedNode):
     PARAMETERS = settings_parameters(SimSettings)
 
     def __init__(self) -> None:
-        """Declare the parameters.
-
-        Raises:
-            SimjudgeError: a parameter's value cannot be taken.
-        """
+        """Declare the parameters."""
         super().__init__()
         self._thread: Thread | None = None
         self._made = self._open = False
         self._lidar, self._unanswered, self._paused = "", 0, False
 
     def configure(self) -> None:
-        """Read and make everything.
-
-        Raises:
-            SimjudgeError: something cannot be read or made.
-        """
+        """Read and make everything."""
         self._lock_step = bool(self.settings["lock_step"]) and self.settings["driver"] != MANUAL
         options = self._drive_options()
         self._setup = read_drive_setup(options)
@@ -115,12 +107,7 @@ class SimNode(ManagedNode):
         self._made = True
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Follow the parameter `speed`; `patience` counts from the next frame.
-
-        Args:
-            name: of the parameter.
-            value: the new one.
-        """
+        """Follow the parameter `speed`; `patience` counts from the next frame."""
         if name == "speed" and self._made:
             self._playback.set_rate(value or 1.0)
 

@@ -43,16 +43,7 @@ class SimSensors:
         """Make the sensors and their publishers.
 
         Args:
-            node: that publishes.
-            engine: with a car in it.
             given: a file of sensors, or the name of one that comes with simjudge; "": none.
-            seed: of their noise.
-            mounts: those of the car.
-            frames: names of the coordinate frames.
-
-        Raises:
-            UsageError: there is no such file.
-            SimjudgeError: the file is wrong.
         """
         names = frames or Frames()
         specs, fixed = read_sensors(given) if given else (), dict(mounts or {})
@@ -76,19 +67,13 @@ class SimSensors:
         return self._publishers[topic]
 
     def start_feed(self) -> SensorFeed | None:
-        """Begin anew to read where the engine is now; None where there are no sensors.
-
-        Raises:
-            UsageError: the engine has no such sensors.
-            SimjudgeError: the engine cannot make them.
-        """
+        """Begin anew to read where the engine is now; None where there are no sensors."""
         return SensorFeed(self._engine, self._specs, self._seed) if self._specs else None
 
     def publish(self, batch: SensorBatch, offset: int) -> None:
         """Publish readings.
 
         Args:
-            batch: the readings.
             offset: nanoseconds added to the engine's time.
         """
         for topic, _, message in self._messages.messages(batch.events, offset):

@@ -41,11 +41,7 @@ _JPEG_QUALITY = 95
 
 
 class SimulatedCamera:
-    """Publishes what a simulated camera sees.
-
-    Attributes:
-        published: frames so far.
-    """
+    """Publishes what a simulated camera sees."""
 
     def __init__(
         self,
@@ -59,14 +55,9 @@ class SimulatedCamera:
         """Create the publishers.
 
         Args:
-            node: that publishes.
             mounted: its name begins the topics, and its lens makes the camera_info.
-            class_names: of the scene, by class id.
             frame_id: the optical frame's name in tf, for all headers; "": by the camera's name.
             reliability: of images and camera_info: "auto", "best_effort" or "reliable" (see `qos.image_qos`).
-
-        Raises:
-            UsageError: no camera_info can be made of the lens.
         """
         self.published = 0
         self._node, self._name, self._reliability = node, mounted.name, reliability

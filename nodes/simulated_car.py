@@ -33,10 +33,6 @@ class SimulatedCar:
         """Create the publishers.
 
         Args:
-            node: that publishes.
-            mounts: poses of sensors in base_link.
-            cameras: names of those that are cameras.
-            frames: names of the coordinate frames.
             vehicle: whose description, joints and wheels are published; None: none are.
         """
         self._messages = VehicleMessages(message_class, frames)
@@ -51,11 +47,7 @@ class SimulatedCar:
             self.publish_description(robot_description(vehicle, mounts, cameras))
 
     def publish_description(self, text: str) -> None:
-        """Publish the car as URDF, for all who come, and create the topic of its joints.
-
-        Args:
-            text: of the URDF.
-        """
+        """Publish the car as URDF, for all who come, and create the topic of its joints."""
         self._joints = declared_publisher(self._node, JOINTS_TOPIC)
         self._description = declared_publisher(self._node, DESCRIPTION_TOPIC)
         self._description.publish(self._messages.description(text))
@@ -75,7 +67,6 @@ class SimulatedCar:
 
         Args:
             stamp: nanoseconds.
-            name: of the camera.
             pose: of its optical frame in the odometry frame.
         """
         self._transforms.publish(self._messages.placed(stamp, {optical_frame(name): pose}))

@@ -24,13 +24,9 @@ def wait_for_subscriptions(
     """Wait until subscriptions are there; on a thread other than the executor's.
 
     Args:
-        node: that waits; it gives up when it ends.
         wanted: each as `NODE TOPIC`.
         timeout: seconds.
         publishers: of the node, which must have a subscriber each, whoever it is.
-
-    Raises:
-        SimjudgeError: an item is not of that form, or one is not there in time.
     """
     pairs, unheard = [_pair(text) for text in wanted], list(publishers)
     waited = bool(pairs or unheard)

@@ -17,14 +17,6 @@ def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]
     """Topics that somebody else publishes and that may be meant.
 
     What simjudge's nodes make of a camera's images (overlays, label images, depth) is nobody's input.
-
-    Args:
-        node: that looks.
-        types: message types, such as sensor_msgs/msg/Image.
-        wanted: the full name of the topic that is missing.
-
-    Returns:
-        Full names, the most similar first, five at most.
     """
     own = {name for name, _ in node.get_publisher_names_and_types_by_node(node.get_name(), node.get_namespace())}
     found = [
@@ -41,11 +33,6 @@ def similar_topics(node: Node, types: Collection[str], wanted: str) -> list[str]
 
 def remap_hint(node: Node, kind: str, wanted: str) -> str:
     """The end of a message that nobody publishes a topic: who publishes its type, and the remapping.
-
-    Args:
-        node: that waits.
-        kind: message type of the topic.
-        wanted: the full name of the topic that is missing.
 
     Returns:
         Text that begins with a semicolon; empty where nobody publishes the type.

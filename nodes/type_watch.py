@@ -19,8 +19,6 @@ def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, s
     """Look from now on for ends of the node's topics that have another type.
 
     Args:
-        node: whose publishers and subscriptions are looked at.
-        diagnostics: where it is said.
         parameters: the parameter that chooses the type, by topic as the node declares it.
     """
     warned: set[str] = set()

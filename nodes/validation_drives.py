@@ -45,16 +45,7 @@ class DriveValidation:
     """The half of the validation node that compares drives; all its methods are called on the executor's thread."""
 
     def __init__(self, node: SimjudgeNode, output: ValidationOutput, worker: Worker) -> None:
-        """Offer topic and services, and begin to read the reference drives.
-
-        Args:
-            node: with the parameters of the validation node.
-            output: of the node; where results are written.
-            worker: does the comparison.
-
-        Raises:
-            SimjudgeError: a parameter makes no sense.
-        """
+        """Offer topic and services, and begin to read the reference drives."""
         self._node, self._output, self._worker = node, output, worker
         self._settings = drive_settings(node.settings.__getitem__)
         self._jump_ns = round(node.settings["jump_back"] * 1e9)
@@ -78,11 +69,7 @@ class DriveValidation:
         worker.post(self._load)
 
     def set_summary_period(self, seconds: float) -> None:
-        """Change the time between comparisons.
-
-        Args:
-            seconds: above 0.
-        """
+        """Change the time between comparisons."""
         self._timer.timer_period_ns = round(seconds * 1e9)
 
     def subscribe(self) -> None:

@@ -51,16 +51,7 @@ class LiveValidation:
     """The live half of the validation node; all its methods are called on the executor's thread."""
 
     def __init__(self, node: SimjudgeNode, output: ValidationOutput, worker: Worker) -> None:
-        """Subscribe, offer the services, and begin to load the reference.
-
-        Args:
-            node: with the parameters of the validation node.
-            output: summary, markers, results.
-            worker: does the comparison.
-
-        Raises:
-            SimjudgeError: a parameter makes no sense.
-        """
+        """Subscribe, offer the services, and begin to load the reference."""
         self._node, self._output, self._worker = node, output, worker
         settings = node.settings
         self._options = live_options(settings)
@@ -88,19 +79,11 @@ class LiveValidation:
         worker.post(lambda: self._comparison.load(Path(settings["reference"]), given))
 
     def set_summary_period(self, seconds: float) -> None:
-        """Change the time between summaries.
-
-        Args:
-            seconds: above 0.
-        """
+        """Change the time between summaries."""
         self._summary_timer.timer_period_ns = round(seconds * 1e9)
 
     def subscribe(self) -> None:
-        """Begin to take messages.
-
-        Raises:
-            SimjudgeError: a message type is not installed.
-        """
+        """Begin to take messages."""
         self._last_arrival = [time.monotonic()] * 2
         for side, topic in enumerate(TOPICS):
             self._subscriptions.append(declared_subscription(self._node, topic, partial(self._receive, side)))

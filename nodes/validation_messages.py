@@ -49,12 +49,7 @@ def summary_message(
     """A summary.
 
     Args:
-        head: stamp and frame.
-        numbers: so far.
         backward: the same for the other direction, None where it is not computed.
-        about: "parameters", "inputs" and "class_names" as in result.json.
-        losses: what was left out.
-        certainty_frames: live frames that the certainty is of.
     """
     names = about["class_names"]
     out = ValidationSummary(header=head, version=version(), losses=losses, certainty_frames=certainty_frames)
@@ -73,8 +68,6 @@ def contexts_message(head: Header, judged: JudgedFrame, *, live_is_a: bool) -> C
 
     Args:
         head: stamp and frame of the message.
-        judged: the frame.
-        live_is_a: whether the live frames are A, the predicted set.
     """
     frames = judged.frames
     width, height = (int(v) for v in frames.size[0])
@@ -88,7 +81,6 @@ def marker_message(head: Header, lines: Sequence[SummaryLine]) -> MarkerArray:
 
     Args:
         head: stamp and frame of the message.
-        lines: one for each class and one for all.
     """
     out = MarkerArray(markers=[erasing_marker(head, "validation")])
     for number, (text, colour) in enumerate(lines):
@@ -109,7 +101,6 @@ def text_message(head: Header, lines: Sequence[SummaryLine]) -> Marker:
 
     Args:
         head: the frame counts; the text stays with it as it moves.
-        lines: one for all classes, then one for each.
     """
     still = Header(frame_id=head.frame_id)
     text = Marker(header=still, ns="validation", type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, frame_locked=True)

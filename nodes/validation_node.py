@@ -37,11 +37,7 @@ class ValidationNode(ManagedNode):
     PARAMETERS = VALIDATION_PARAMETERS
 
     def __init__(self) -> None:
-        """Declare the parameters.
-
-        Raises:
-            SimjudgeError: a parameter's value cannot be taken.
-        """
+        """Declare the parameters."""
         super().__init__()
         self._worker: Worker | None = None
         self._live: LiveValidation | DriveValidation | None = None
@@ -50,11 +46,7 @@ class ValidationNode(ManagedNode):
         self._state = ""
 
     def configure(self) -> None:
-        """Offer topics and services, and begin to load the reference of a live comparison.
-
-        Raises:
-            SimjudgeError: a parameter makes no sense, or the result cannot be written where it is asked for.
-        """
+        """Offer topics and services, and begin to load the reference of a live comparison."""
         live = is_live(self.settings)
         self._output = ValidationOutput(self)
         self._compared_with = compare_settings(self.settings)
@@ -67,15 +59,7 @@ class ValidationNode(ManagedNode):
             self.diagnostics.add_task("validation", lambda: TaskState(OK, f"{self._state} {sets}"))
 
     def on_parameter_change(self, name: str, value: Any) -> None:
-        """Follow the parameter `summary_period`; what counts for a whole comparison waits for the next one.
-
-        Args:
-            name: of the parameter.
-            value: the new one.
-
-        Raises:
-            SimjudgeError: the parameter is read when the node is configured, and it is.
-        """
+        """Follow the parameter `summary_period`; what counts for a whole comparison waits for the next one."""
         if not self.unconfigured:
             refuse_while_configured(name, self.get_fully_qualified_name())
         if name == "summary_period" and self._live is not None:
@@ -96,11 +80,7 @@ class ValidationNode(ManagedNode):
             self.wait_until(lambda: not self.pending, _PATIENCE)
 
     def cleanup(self) -> None:
-        """Write the result of a live comparison; one of two sets that is not done is given up.
-
-        Raises:
-            SimjudgeError: the result cannot be written.
-        """
+        """Write the result of a live comparison; one of two sets that is not done is given up."""
         try:
             self.close()
         finally:

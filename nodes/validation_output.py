@@ -38,9 +38,6 @@ class ValidationOutput:
 
         Args:
             node: with the parameters `out` and `report`.
-
-        Raises:
-            SimjudgeError: the result cannot be written where it is asked for.
         """
         self._node = node
         self.out = optional_path(node.settings["out"])
@@ -62,15 +59,8 @@ class ValidationOutput:
         """Publish a summary, and its numbers for RViz.
 
         Args:
-            head: stamp and frame.
-            numbers: so far.
             reverse: the same for the other direction, None where it is not computed.
-            about: "parameters", "inputs" and "class_names" of result.json.
-            losses: what was left out, a line each.
             certainty_frames: live frames (or frames of both sets) that the certainty is computed from.
-
-        Returns:
-            The lines that RViz shows.
         """
         self._summary.publish(summary_message(head, numbers, reverse, about, losses, certainty_frames))
         lines = summary_lines(numbers, about["class_names"])
@@ -79,34 +69,19 @@ class ValidationOutput:
         return lines
 
     def save(self, compared: Comparison, folder: Path) -> None:
-        """Write a result folder, with the report where the parameter `report` asks for it.
-
-        Args:
-            compared: the comparison.
-            folder: to write; it must not exist yet.
-
-        Raises:
-            SimjudgeError: it cannot be written.
-        """
+        """Write a result folder, with the report where the parameter `report` asks for it."""
         compared.save(folder)
         if self._node.settings["report"]:
             write_report([folder], folder / "report.html")
         self.log(f"result in {folder}")
 
     def log(self, line: str) -> None:
-        """Write a line to the node's log.
-
-        Args:
-            line: for people.
-        """
+        """Write a line to the node's log."""
         self._node.get_logger().info(line)
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Advance]:
         """Report the progress of long work in the log.
-
-        Args:
-            task: names the work.
 
         Yields:
             A function to call with pieces done and pieces in all; it raises WorkAbandonedError once the node ends.

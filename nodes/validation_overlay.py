@@ -57,11 +57,7 @@ class ValidationOverlay:
         return bool(self._publisher.get_subscription_count())
 
     def add(self, judged: JudgedFrame) -> None:
-        """Draw a judged frame once its image is there, which may come before it or after it.
-
-        Args:
-            judged: the frame.
-        """
+        """Draw a judged frame once its image is there, which may come before it or after it."""
         if self._input is None or not self.wanted:
             return
         stamp = int(judged.frames.stamp[0])

@@ -33,11 +33,7 @@ def refuse_while_configured(name: str, node: str) -> None:
     """Refuse a new value of what counts for a whole comparison.
 
     Args:
-        name: of the parameter.
         node: the full name of the node, for the commands that mend it.
-
-    Raises:
-        SimjudgeError: the parameter counts from the first frame of a comparison.
     """
     if name in _AT_REST:
         raise SimjudgeError(
@@ -50,14 +46,7 @@ def refuse_while_configured(name: str, node: str) -> None:
 
 
 def is_live(settings: ParameterValues) -> bool:
-    """Whether live streams, of frames or of a drive, are to be compared, rather than two sets.
-
-    Args:
-        settings: the node's parameters.
-
-    Raises:
-        SimjudgeError: both or neither are asked for.
-    """
+    """Whether live streams, of frames or of a drive, are to be compared, rather than two sets."""
     sets = [bool(settings[name]) for name in ("a", "b")]
     if settings["reference_drives"]:
         if settings["reference"] or any(sets):
@@ -72,26 +61,12 @@ def is_live(settings: ParameterValues) -> bool:
 
 
 def compare_settings(settings: ParameterValues) -> CompareSettings:
-    """The settings of the comparison, as the library has them.
-
-    Args:
-        settings: the node's parameters.
-
-    Raises:
-        UsageError: one of them makes no sense.
-    """
+    """The settings of the comparison, as the library has them."""
     return CompareSettings(**{row.name: settings[row.name] for row in declared(CompareSettings)})
 
 
 def live_options(settings: ParameterValues) -> LiveOptions:
-    """How live frames are to be compared.
-
-    Args:
-        settings: the node's parameters.
-
-    Raises:
-        UsageError: a parameter makes no sense.
-    """
+    """How live frames are to be compared."""
     out = optional_path(settings["out"])
     of_live = compare_settings(settings)
     if of_live.sensor != CAMERA:
@@ -107,11 +82,7 @@ def live_options(settings: ParameterValues) -> LiveOptions:
 
 
 def matching_limits(settings: ParameterValues) -> MatchingLimits:
-    """How the streams are to be matched.
-
-    Args:
-        settings: the node's parameters.
-    """
+    """How the streams are to be matched."""
     return MatchingLimits(
         tolerance_ns=round(settings["tolerance"] * 1e9),
         wait=settings["wait"],
@@ -123,14 +94,8 @@ def matching_limits(settings: ParameterValues) -> MatchingLimits:
 def image_size(settings: ParameterValues) -> tuple[int, int]:
     """The size of the images, where the messages do not say it.
 
-    Args:
-        settings: the node's parameters.
-
     Returns:
         Width and height, pixels; (0, 0) where they are not given.
-
-    Raises:
-        SimjudgeError: the text is no size.
     """
     text = settings["image_size"]
     if not text:
@@ -142,9 +107,5 @@ def image_size(settings: ParameterValues) -> tuple[int, int]:
 
 
 def optional_path(text: str | None) -> Path | None:
-    """A path, None for no text.
-
-    Args:
-        text: of the path.
-    """
+    """A path, None for no text."""
     return Path(text) if text else None

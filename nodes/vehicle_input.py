@@ -24,7 +24,6 @@ class VehicleInputs:
     """Takes commands from a topic; they are asked for on another thread.
 
     Attributes:
-        received: messages that came.
         regulates: whether a speed is asked for, or a joystick moved: what the car does follows from its motion, and it
             brakes half a simulated second after the last message.
     """
@@ -36,11 +35,7 @@ class VehicleInputs:
             node: with the parameter `input_type`, the type of the commands: a header, and steering, throttle and
                 braking as in simjudge_msgs/msg/VehicleInput; or Twist, TwistStamped, AckermannDriveStamped, Joy. It
                 counts what is left out.
-            topic: of the commands.
             vehicle: the car; None where only pedals and steering are taken.
-
-        Raises:
-            SimjudgeError: the type is not installed, has other fields, or asks for a speed of a car that is not known.
         """
         self.received = 0
         self._node, self._changed = node, Condition()
@@ -57,11 +52,7 @@ class VehicleInputs:
         declared_subscription(node, topic, self._take)
 
     def latest(self, state: VehicleState | None = None) -> Command | None:
-        """What the last message asks for now, None before the first.
-
-        Args:
-            state: of the car now; needed where the car is known.
-        """
+        """What the last message asks for now, None before the first."""
         with self._changed:
             self._now = state.time if state else 0.0
             if self._latest is None:
@@ -80,10 +71,7 @@ class VehicleInputs:
 
         Args:
             stamp: of the frame, nanoseconds.
-            seconds: to wait at most, on the wall's clock.
             given_up: asked several times a second.
-            state: of the car now.
-            before: messages that had come when the frame was published.
 
         Returns:
             None where none came.

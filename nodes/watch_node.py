@@ -40,11 +40,7 @@ class WatchNode(SimjudgeNode):
     PARAMETERS = settings_parameters(WatchSettings)
 
     def __init__(self) -> None:
-        """Open the screen and listen.
-
-        Raises:
-            SimjudgeError: rerun is not installed, or cannot show or save anything here.
-        """
+        """Open the screen and listen."""
         super().__init__()
         where, save = self._place()
         self._screen = Screen(where, save, quality=self.settings["quality"])
@@ -83,11 +79,7 @@ class WatchNode(SimjudgeNode):
         return (ScreenTarget.WINDOW if has_screen else ScreenTarget.BROWSER), None
 
     def has_room(self, topic: str) -> bool:
-        """Whether an image or a point cloud still fits into the file; counts those that do not.
-
-        Args:
-            topic: where it came from.
-        """
+        """Whether an image or a point cloud still fits into the file; counts those that do not."""
         if self._screen.megabytes < self.settings["max_mb"]:
             return True
         self.lose("images and clouds that the full file has no room for", f"{topic}; max_mb is its size")

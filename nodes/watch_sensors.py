@@ -32,18 +32,12 @@ _LOOK = 1.0
 
 
 class SensorWatch:
-    """Subscribes to the sensors of a graph and shows what they read, in the frame of the car where tf_static tells it.
-
-    Attributes:
-        received: messages that came.
-    """
+    """Subscribes to the sensors of a graph; shows readings in the frame of the car, where tf_static tells it."""
 
     def __init__(self, node: SimjudgeNode, screen: Screen, has_room: Callable[[str], bool]) -> None:
         """Begin to look for topics.
 
         Args:
-            node: that subscribes.
-            screen: that shows.
             has_room: says for a topic whether another point cloud of it may be shown.
         """
         self.received = 0

@@ -18,11 +18,7 @@ class WorkResult:
     """The result of a piece of work; a coroutine callback of a node can await it."""
 
     def __init__(self, future: Future[Any]) -> None:
-        """Wrap a future.
-
-        Args:
-            future: of the piece of work.
-        """
+        """Wrap a future."""
         self._future = future
 
     def __await__(self) -> Generator[None, None, Any]:
@@ -64,9 +60,6 @@ class Worker:
 
     def ask(self, piece: Callable[[], Any]) -> WorkResult:
         """Queue a piece of work and get its result.
-
-        Args:
-            piece: called on the worker's thread.
 
         Returns:
             An awaitable of what the piece returns; awaiting it raises what the piece raises.

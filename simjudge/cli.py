@@ -40,11 +40,7 @@ def _print_any_character() -> None:
 
 
 def _check_names() -> None:
-    """Refuse to run where names of files cannot be read or written: data sets hold them as UTF-8.
-
-    Raises:
-        UsageError: Python takes the names of files for another encoding, or an argument is no UTF-8.
-    """
+    """Refuse to run where names of files cannot be read or written: data sets hold them as UTF-8."""
     encoding = sys.getfilesystemencoding()
     if encoding != "utf-8":
         raise UsageError(f"names of files are taken for {encoding} here; unset PYTHONUTF8, or set LC_ALL=C.UTF-8")

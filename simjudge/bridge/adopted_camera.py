@@ -50,9 +50,6 @@ def true_lens(sensor: Any, probed: ProbeResult) -> tuple[Lens, float]:
 
     Returns:
         The lens, and by how many pixels Chrono's rays miss it at most.
-
-    Raises:
-        UsageError: the sensor has Chrono's FOV lens, of which camera_info knows no equal.
     """
     size, field = (int(sensor.GetWidth()), int(sensor.GetHeight())), float(sensor.GetHFOV())
     factor: Factor = probed.factors["camera"]
@@ -88,9 +85,6 @@ class AdoptedCamera:
 
         Args:
             sensor: a ChCameraSensor that is in a manager of the program's, with a ChFilterRGBA8Access.
-
-        Raises:
-            UsageError: it is no camera, or its lens cannot be said in a camera_info.
         """
         if not hasattr(sensor, "GetMostRecentRGBA8Buffer") or not hasattr(sensor, "GetHFOV"):
             raise UsageError(f"adopt: a ChCameraSensor is needed; this is a {type(sensor).__name__}")

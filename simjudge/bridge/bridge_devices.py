@@ -62,9 +62,6 @@ class BridgeDevices:
 
         Returns:
             What was wrong in it, one line each, and what became of it.
-
-        Raises:
-            UsageError: it is no camera, or its lens cannot be said in a camera_info.
         """
         adopted = AdoptedCamera(self._world, sensor, name, self._views.probe(), self._labelling)
         carrier, mount = self._world.mount_on(adopted.place.body, adopted.place.pose)

@@ -21,10 +21,6 @@ def choose_camera(
         given: a camera's file or name, or a camera; None: of the fields.
         fields: as a camera's file has them; what is None is not given.
         filters: a camera's file whose filters, gain and exposure are taken, or a list of filters.
-
-    Raises:
-        UsageError: both are given, or neither.
-        SimjudgeError: a file or a field is wrong.
     """
     stated = {key: value for key, value in fields.items() if value is not None}
     if given is not None:

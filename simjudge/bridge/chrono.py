@@ -87,10 +87,6 @@ class ChronoBridge:
             manager: the program's own ChSensorManager, whose lamps and background count; None: the bridge has its own.
             min_size: smaller objects are not labelled, pixels.
             min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-
-        Raises:
-            UsageError: nothing is asked for, or a limit is outside its range.
-            SimjudgeError: there is no PyChrono, or `out` exists.
         """
         if out is None and not ros:
             raise UsageError("ChronoBridge: give out: a file to record to, or ros=True, or both")
@@ -128,11 +124,7 @@ class ChronoBridge:
 
     @property
     def scene(self) -> Any:
-        """Lamps, background and ambient light of all pictures: the `scene` of a ChSensorManager.
-
-        Raises:
-            SimjudgeError: this PyChrono has no sensor module.
-        """
+        """Lamps, background and ambient light of all pictures: the `scene` of a ChSensorManager."""
         self._check_sensor("scene")
         return self._manager.scene
 
@@ -142,9 +134,6 @@ class ChronoBridge:
         Args:
             vehicle: a Chrono::Vehicle, wheeled or tracked, a model of one (ARTcar, HMMWV_Full), or any ChBody.
             base: pose of base_link in the frame of chassis or body; None: that frame itself.
-
-        Raises:
-            UsageError: it is none of these, or the bridge has begun.
         """
         self._check_open("vehicle")
         self._world.set_vehicle(vehicle, None if base is None else _pose(base))
@@ -156,9 +145,6 @@ class ChronoBridge:
             bodies: a ChBody with visual shapes, or a list of them; an SCMTerrain where it is not counted.
             class_name: of the object; class ids are given in the order of first use.
             counted: False for stuff (soil, road): a class in the semantic image, and no box.
-
-        Raises:
-            UsageError: nothing is seen of a body, or the bridge has begun.
         """
         self._check_open("label")
         given = list(bodies) if isinstance(bodies, Sequence) else [bodies]
@@ -191,10 +177,6 @@ class ChronoBridge:
             filters: a list of filters, or a camera's file whose filters, gain and automatic exposure are taken.
             camera: a camera's file, the name of one that comes with simjudge, or a camera, in place of the above.
             fields: further fields of a camera's file: exposure_time, depth, lag, supersampling, ...
-
-        Raises:
-            UsageError: options do not go together, or the name is taken.
-            SimjudgeError: a file or a field is wrong.
         """
         self._check_new(name)
         self._check_sensor(f"camera {name}")
@@ -210,9 +192,6 @@ class ChronoBridge:
 
         Returns:
             What was wrong in it, one line each, and what became of it. The lines are logged too.
-
-        Raises:
-            UsageError: it is no camera, its lens cannot be said in a camera_info, or the name is taken.
         """
         self._check_new(name)
         self._check_sensor(f"camera {name}")
@@ -249,9 +228,6 @@ class ChronoBridge:
             pose: in the body's reference frame; in base_link where the body is None.
             rate: turns a second.
             fields: further fields of a sensor's file: columns, rings, field_of_view, range, noise, ...
-
-        Raises:
-            UsageError: Chrono's lidar cannot be this one.
         """
         self._check_sensor(f"lidar {name}")
         spec = self._sensor("lidar", body, pose, name, {"rate": rate, "window": 0.0, **fields})
@@ -268,11 +244,7 @@ class ChronoBridge:
         return self._command if found is None else found
 
     def driver_inputs(self) -> Any:
-        """The same as Chrono::Vehicle's DriverInputs, for the vehicle's Synchronize.
-
-        Raises:
-            SimjudgeError: this PyChrono has no vehicle module.
-        """
+        """The same as Chrono::Vehicle's DriverInputs, for the vehicle's Synchronize."""
         vehicle = self._world.modules.vehicle
         if vehicle is None:
             raise SimjudgeError("DriverInputs: this PyChrono has no vehicle module; take bridge.command")
@@ -305,10 +277,6 @@ class ChronoBridge:
 
         Args:
             seconds: by how much the program has stepped it; None: by any time.
-
-        Raises:
-            UsageError: the system has not gone on, or by another time.
-            SimjudgeError: a picture cannot be taken, or the disk is full.
         """
         if self._closed:
             raise UsageError("bridge.step: the bridge has been closed")

@@ -13,11 +13,7 @@ from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
 
 
 class InterruptFlag:
-    """Notes the first Ctrl-C, SIGTERM or SIGHUP; a second Ctrl-C interrupts the program.
-
-    Attributes:
-        noted: whether one came.
-    """
+    """Notes the first Ctrl-C, SIGTERM or SIGHUP; a second Ctrl-C interrupts the program."""
 
     def __init__(self, stack: ExitStack) -> None:
         """Listen, if this is the main thread: others get no signals."""

@@ -33,7 +33,6 @@ class CameraPlace:
     """Where a camera is.
 
     Attributes:
-        body: ChBody that carries it.
         pose: of the camera's body (x ahead, y left, z up) in the body's reference frame, metres.
     """
 
@@ -51,7 +50,6 @@ class LiveFrame:
 
     Attributes:
         time: nanoseconds from which on it may be.
-        captured: image and objects.
     """
 
     time: int
@@ -83,11 +81,7 @@ class LiveCamera:
         self, world: LiveSystem, mounted: MountedCamera, place: CameraPlace, cameras: ChronoCameras,
         labelling: Labelling, seed: int,
     ) -> None:  # fmt: skip
-        """Begin now; the first picture is due one period later.
-
-        Raises:
-            UsageError: the camera gives rays times of their own.
-        """
+        """Begin now; the first picture is due one period later."""
         camera = mounted.camera
         if camera.has_ray_times:
             raise UsageError(f"{camera.path}: rays with times of their own (line_time, motion_blur: rays) are not"

@@ -54,10 +54,7 @@ class BridgeSetup:
     """What a bridge has, once it has begun.
 
     Attributes:
-        scene: what is labelled.
-        cameras: all of them.
         placed: names of those that sit on another body than the vehicle.
-        specs: the other sensors.
         mounts: poses in base_link of all that sits on the vehicle.
         wheels: of the vehicle, by name, as they were when it was named; None where they are not known.
         centres: where the wheels are in base_link at the time of the call; None: as `wheels` has them.
@@ -106,9 +103,6 @@ class BridgeRecorder:
 
         Args:
             start: nanoseconds.
-
-        Raises:
-            UsageError: no camera_info can be made of a lens.
         """
         self._recording, types = recording, standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))

@@ -28,10 +28,8 @@ class LiveSystem:
 
     Attributes:
         name: of the engine, as messages have it.
-        system: the ChSystem.
         vehicle: the body that carries base_link; None: there is none.
         wheels: of a wheeled vehicle of two axles; None where there are none.
-        things: what is labelled.
         class_names: of the labels, by class id.
     """
 
@@ -103,9 +101,6 @@ class LiveSystem:
         Args:
             bodies: one or more, parts of one object; an SCMTerrain only where it is not counted.
             counted: False for stuff (road, soil) that has a class in the semantic image and no box.
-
-        Raises:
-            UsageError: nothing is seen of a body, a terrain is counted, or there are too many labels.
         """
         numbers = {name: number for number, name in self.class_names.items()}
         class_id = numbers.get(class_name, len(numbers) + 1)
@@ -134,11 +129,7 @@ class LiveSystem:
         return instance
 
     def check_labels(self) -> None:
-        """Make sure that every labelled body still has its own labels.
-
-        Raises:
-            UsageError: two bodies share a visual shape, so that the later label has replaced the earlier one.
-        """
+        """Make sure that every labelled body still has its own labels."""
         for thing, body in self._labelled:
             if labels_of(body) != {(thing.class_id, thing.instance)}:
                 raise UsageError(

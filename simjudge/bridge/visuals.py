@@ -55,9 +55,6 @@ def label_body(core: Any, body: Any, class_id: int, instance: int, *, unpainted:
         body: with visual shapes; an SCMTerrain.
         instance: 1 to 65535, or 0 for stuff that is not counted.
         unpainted: grey value that the renderer shows a shape in that has no material.
-
-    Raises:
-        UsageError: nothing is seen of it, or Chrono reads its materials from a file.
     """
     shapes = _shapes(body)
     name = f"body {body.GetName()!r}" if hasattr(body, "GetName") else type(body).__name__
@@ -94,11 +91,7 @@ def labels_of(body: Any) -> set[tuple[int, int]]:
 
 
 def copy_material(core: Any, material: Any) -> Any:
-    """A ChVisualMaterial of its own that looks the same.
-
-    Raises:
-        UsageError: it has Hapke's parameters, which cannot be set one by one.
-    """
+    """A ChVisualMaterial of its own that looks the same."""
     made = core.ChVisualMaterial()
     if getattr(material, "GetUseHapke", lambda: False)():
         names = ("W", "B", "C", "Bs0", "Hs", "Phi", "Roughness")

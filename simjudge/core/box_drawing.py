@@ -52,9 +52,6 @@ def draw_boxes(
 
     Returns:
         (H, W, 3) uint8, RGB.
-
-    Raises:
-        ValueError: there are labels, but not one for each box.
     """
     out = np.array(image, np.uint8, order="C", copy=True)
     height, width = out.shape[:2]

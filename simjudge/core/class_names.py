@@ -45,9 +45,6 @@ def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, 
     Args:
         pairs: class id and name of each class, as the file has them.
         where: names the list to a person: the file, and the field.
-
-    Raises:
-        SimjudgeError: an id is no whole number, a name is no text, or an id stands twice.
     """
     names: dict[int, str] = {}
     for key, name in pairs:

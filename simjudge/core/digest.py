@@ -19,9 +19,6 @@ def hash_value(value: Any) -> str:
     Args:
         value: dataclasses, arrays, mappings (their order does not count), lists, tuples and plain values, nested at
             will. Paths count for nothing, because where something was read from is not what it is.
-
-    Raises:
-        SimjudgeError: it holds something without content, such as a function.
     """
     digest = hashlib.sha256()
     _add(digest, value)

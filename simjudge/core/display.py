@@ -21,7 +21,6 @@ class SummaryTable:
     """A small table of a summary.
 
     Attributes:
-        columns: the headings.
         rows: the cells, one list of texts a row.
         text_columns: how many columns from the left hold text; numbers in the others are aligned to the right.
     """
@@ -36,8 +35,6 @@ class Summary:
     """What an object holds, in about ten lines.
 
     Attributes:
-        name: what the object is called.
-        kind: what it is.
         blocks: rows (label, value), tables and single lines, in the order in which a person reads them.
     """
 

@@ -54,11 +54,7 @@ class Fields(BaseModel):
         return content
 
     def only(self, *names: str, subject: str) -> str:
-        """The one field of some that is given.
-
-        Raises:
-            PydanticCustomError: none is given, or more than one.
-        """
+        """The one field of some that is given."""
         given = [name for name in names if name in self.model_fields_set]
         if len(given) != 1:
             found = f"{' and '.join(given)} are given" if given else "none is given"
@@ -76,7 +72,6 @@ class Document(Generic[ModelType]):
 
     Attributes:
         path: the file, as messages name it.
-        content: what it says.
         sources: the file and those that it builds upon, the most particular first; they know their lines.
     """
 
@@ -90,11 +85,7 @@ class Document(Generic[ModelType]):
 
 
 def read_document(path: Path, model: type[ModelType], noun: str) -> Document[ModelType]:
-    """Read and check a file.
-
-    Raises:
-        SimjudgeError: it cannot be read, is not valid YAML, or says something else; one line with file, field, remedy.
-    """
+    """Read and check a file."""
     file = read_yaml(path)
     return check_content(file.content, model, noun, path, (file,))
 
@@ -133,11 +124,7 @@ def field_name(location: Location) -> str:
 
 
 def plain_content(content: Any, path: Path, sources: tuple[YamlFile, ...], location: Location = ()) -> Any:
-    """A copy without the fields that have no value.
-
-    Raises:
-        SimjudgeError: it holds a number that is not finite, or something else than tables, lists, texts and numbers.
-    """
+    """A copy without the fields that have no value."""
     if isinstance(content, dict):
         return {
             key: plain_content(value, path, sources, (*location, str(key)))

@@ -102,8 +102,6 @@ class Number(FieldType):
     """A finite number.
 
     Attributes:
-        ge, le: limits that are included.
-        gt, lt: limits that are not.
         of: what it counts or measures, e.g. "seconds"; "" for a plain number.
     """
 
@@ -153,11 +151,7 @@ class Number(FieldType):
 
 @dataclass(frozen=True)
 class Whole(FieldType):
-    """A whole number within limits that are included.
-
-    Attributes:
-        ge, le: the limits.
-    """
+    """A whole number within limits that are included."""
 
     ge: int = 0
     le: int = 2**31
@@ -183,10 +177,8 @@ class Vector(FieldType):
     """A list of numbers, each with a name, as a tuple.
 
     Attributes:
-        names: e.g. "x y z".
         ge, le: limits of each that are included.
         gt: a limit of each that is not.
-        whole: whether they are whole numbers.
         largest: the largest absolute value of each.
     """
 

@@ -25,9 +25,6 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
     Args:
         path: the final name. Its folder is made where it does not exist; a file that is there is replaced.
-
-    Raises:
-        SimjudgeError: the disk is full or the place cannot be written to.
     """
     path = Path(path)
     path = output_path(path)
@@ -48,10 +45,6 @@ def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path
 
     Args:
         overwrite: whether a folder or file that is there may be replaced.
-
-    Raises:
-        SimjudgeError: `path` exists and is not empty (unless `overwrite`), the disk is full, or the place cannot be
-            written to.
     """
     path = Path(path)
     path = output_path(path)
@@ -87,11 +80,7 @@ def _replace_folder(temporary: Path, path: Path) -> None:
 
 @contextmanager
 def record_beside(path: Path, text: str) -> Iterator[None]:
-    """Write a file that says how an output was made, then the output in the block: the output is the last to appear.
-
-    Raises:
-        SimjudgeError: the disk is full or the place cannot be written to.
-    """
+    """Write a file that says how an output was made, then the output in the block: the output is the last to appear."""
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     try:
@@ -109,9 +98,6 @@ def output_path(path: Path) -> Path:
 
     Returns:
         The path without `..`: `new/../x` is `x`, whether there is a folder `new` or not.
-
-    Raises:
-        UsageError: it is an address such as s3://bucket/x, and no folder of this machine.
     """
     head, *rest = path.parts or ("",)
     if rest and _SCHEME.fullmatch(head) and not Path(head).exists():
@@ -128,9 +114,6 @@ def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, ov
         is_own: tells whether what is there is an earlier output of the same kind, which may be replaced; None where
             nothing may be.
         overwrite: whether a file that something else wrote may be replaced; asked for by a person.
-
-    Raises:
-        SimjudgeError: there is something else of that name.
     """
     path = output_path(path)
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
@@ -193,11 +176,7 @@ def sync_file(path: Path) -> None:
 
 @contextmanager
 def plain_os_errors(path: Path) -> Iterator[None]:
-    """Within this block, an error of the system becomes one line that names the output.
-
-    Raises:
-        SimjudgeError: the disk is full, or the place cannot be written to.
-    """
+    """Within this block, an error of the system becomes one line that names the output."""
     try:
         yield
     except OSError as error:

@@ -216,10 +216,6 @@ def decode_image(data: bytes, where: str, *, upright: bool = True) -> RgbImage:
 
     Returns:
         uint8 (H, W, 3), red first.
-
-    Raises:
-        ImageError: the bytes are empty, cut off or no image, the image has more than `LARGEST_IMAGE` pixels, or
-            it holds floating-point values.
     """
     values = decode_values(data, where, upright=upright)
     return values if values.dtype == np.uint8 else scale_to_8_bit(values)
@@ -283,9 +279,6 @@ def check_image_size(width: int, height: int, where: str) -> None:
 
     Args:
         width, height: of the image, pixels.
-
-    Raises:
-        ImageError: it has more than `LARGEST_IMAGE` pixels.
     """
     if width * height > LARGEST_IMAGE:
         most = f"{LARGEST_IMAGE / 1e6:.0f} million pixels"

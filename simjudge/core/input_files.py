@@ -48,10 +48,6 @@ def check_file(path: Path, largest: int | None = None) -> None:
 
     Args:
         largest: its size at most, bytes; None for any.
-
-    Raises:
-        SimjudgeError: it is not there, is no ordinary file, or is larger; or it is a pointer of Git LFS or git-annex
-            in the place of a file, or a recording of ROS 1.
     """
     size = _ordinary_size(path, largest)
     if size > _LARGEST_POINTER and path.suffix not in _RECORDING_SUFFIXES:
@@ -65,11 +61,7 @@ def check_file(path: Path, largest: int | None = None) -> None:
 
 
 def read_bytes(path: Path, largest: int) -> bytes:
-    """Read a whole file.
-
-    Raises:
-        SimjudgeError: see `check_file`; or it cannot be read.
-    """
+    """Read a whole file."""
     _ordinary_size(path, largest)
     try:
         data = path.read_bytes()

@@ -101,11 +101,7 @@ def first_sentence(file: Path) -> str:
 
 
 def find_file(given: str | Path, kind: FileKind) -> Path:
-    """The file of a path, or the one of a name that comes with simjudge.
-
-    Raises:
-        UsageError: there is no such file and none of that name; the message has the nearest name, or all of them.
-    """
+    """The file of a path, or the one of a name that comes with simjudge."""
     if is_file(Path(given)):
         return Path(given)
     shipped = shipped_files(kind)

@@ -18,9 +18,6 @@ def read_isolated(reader: str, path: Path, refusal: str) -> Any:
 
     Args:
         refusal: what is wrong with a file that it cannot read, and the remedy.
-
-    Raises:
-        SimjudgeError: the file is not there, or the reader cannot read it.
     """
     check_file(path, LARGEST_TEXT)
     words = [sys.executable, isolated_readers.__file__, reader, str(path)]

@@ -139,9 +139,6 @@ def decode_label_numbers(data: bytes, where: str) -> LabelPicture:
 
     Returns:
         uint8 (H, W).
-
-    Raises:
-        ImageError: the bytes are damaged, the picture has colours, or a value above 255.
     """
     image = _open(data, where)
     if image.mode not in {"L", "P"} and not image.mode.startswith("I"):
@@ -157,9 +154,6 @@ def decode_label_colours(data: bytes, where: str, table: ColourTable) -> LabelPi
 
     Returns:
         uint8 (H, W); `UNKNOWN` where a colour stands in no row of the table.
-
-    Raises:
-        ImageError: the bytes are damaged, or the file is a JPEG, which changes colours.
     """
     image = _open(data, where)
     if image.format == "JPEG":

@@ -11,11 +11,7 @@ from simjudge.core.errors import SimjudgeError
 
 
 def need_rclpy() -> None:
-    """Make sure that there is an rclpy that the nodes can use.
-
-    Raises:
-        SimjudgeError: there is none, or that of a distribution before Jazzy.
-    """
+    """Make sure that there is an rclpy that the nodes can use."""
     if importlib.util.find_spec("rclpy") is None:
         raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
                             " (in a checkout: make setup-ros)")  # fmt: skip
@@ -29,11 +25,7 @@ def need_rclpy() -> None:
 
 
 def need_ros() -> None:
-    """Make sure that nodes can run here.
-
-    Raises:
-        SimjudgeError: there is no ROS 2 that the nodes can use, or simjudge's message types are not built.
-    """
+    """Make sure that nodes can run here."""
     need_rclpy()
     if importlib.util.find_spec("simjudge_msgs") is None:
         source = Path(sys.prefix) / "share/simjudge/msgs"

@@ -159,11 +159,7 @@ class Setting:
         return str(value).lower() if self.kind is bool else str(value)
 
     def parse(self, text: str, label: str | None = None) -> Any:
-        """The value that a text says; None for an empty text where "not given" is possible.
-
-        Raises:
-            UsageError: the text says no value that the setting may have.
-        """
+        """The value that a text says; None for an empty text where "not given" is possible."""
         label = label or f"{self.name} {text!r}"
         if not text and self.optional:
             return None
@@ -173,11 +169,7 @@ class Setting:
                           else self._scalar(text, label), label)  # fmt: skip
 
     def check(self, value: Any, label: str | None = None) -> Any:
-        """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on.
-
-        Raises:
-            UsageError: it is of another type, out of range, or none of the choices.
-        """
+        """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on."""
         label = label or f"{self.name} {value!r}"
         if value is None:
             if self.optional:
@@ -224,11 +216,7 @@ class Settings:
     """What settings classes derive from: their values are checked and converted when an object is made."""
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            UsageError: a value is of another type, out of range, or none of the choices.
-        """
+        """Check every value."""
         for row in declared(type(self)):
             object.__setattr__(self, row.name, row.check(getattr(self, row.name)))
 

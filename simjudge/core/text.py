@@ -30,11 +30,7 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_text(path: str | Path) -> str:
-    """Read a UTF-8 file, without its byte order mark.
-
-    Raises:
-        SimjudgeError: the file cannot be read or is not UTF-8.
-    """
+    """Read a UTF-8 file, without its byte order mark."""
     path = Path(path)
     data = read_bytes(path, LARGEST_TEXT)
     try:
@@ -44,12 +40,7 @@ def read_text(path: str | Path) -> str:
 
 
 def load_json(path: str | Path) -> Any:
-    """Parse a JSON file.
-
-    Raises:
-        SimjudgeError: the file cannot be read or is not valid, is nested too deep, or holds half a character; the
-            message names the line.
-    """
+    """Parse a JSON file."""
     path = Path(path)
     text = read_text(path)
     try:
@@ -71,11 +62,7 @@ def load_json(path: str | Path) -> Any:
 
 
 def load_xml(path: str | Path) -> Element:
-    """Parse an XML file; entities and external references are refused.
-
-    Raises:
-        SimjudgeError: the file cannot be read, is not valid, or is refused.
-    """
+    """Parse an XML file; entities and external references are refused."""
     path = Path(path)
     data = read_bytes(path, LARGEST_TEXT)
     try:
@@ -118,11 +105,7 @@ def one_line(text: object, limit: int = 60) -> str:
 
 
 def check_unicode(names: Sequence[str]) -> None:
-    """Refuse names that no text file can hold: those of files whose bytes are no UTF-8.
-
-    Raises:
-        SimjudgeError: one of them is no Unicode.
-    """
+    """Refuse names that no text file can hold: those of files whose bytes are no UTF-8."""
     try:
         "".join(names).encode()
     except UnicodeEncodeError:

@@ -29,8 +29,6 @@ class YamlFile:
     """What a YAML file holds.
 
     Attributes:
-        path: the file.
-        content: tables, lists, texts and numbers.
         root: the same as nodes, which know their lines; None for an empty file.
     """
 
@@ -63,9 +61,6 @@ def read_yaml(path: Path, *, unique: bool = True) -> YamlFile:
 
     Args:
         unique: whether to refuse a field that stands twice in one table, of which YAML takes the last.
-
-    Raises:
-        SimjudgeError: it cannot be read or is not valid YAML, is nested too deep, or holds too much.
     """
     return parse_yaml(read_text(path), path, unique=unique)
 
@@ -75,9 +70,6 @@ def parse_yaml(text: str, path: Path, *, unique: bool = True) -> YamlFile:
 
     Args:
         unique: whether to refuse a field that stands twice in one table.
-
-    Raises:
-        SimjudgeError: it is not valid YAML, is nested too deep, or holds too much.
     """
     try:
         _check_bounds(text)

@@ -25,9 +25,6 @@ def attach_predictions(source: FrameSet, target: FrameSet) -> FrameSet:
 
     Returns:
         `target` with the predictions instead of its own; the frames that match are `predicted`.
-
-    Raises:
-        SimjudgeError: no predicted frame of `source` matches a frame of `target`, or no class one of `target`.
     """
     if source.predictions is None:
         raise SimjudgeError(f"{source.name}: holds no predictions")
@@ -55,9 +52,6 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
     Returns:
         `target` with the objects. Frames that `labels` does not have are not labelled; its `losses` count labelled
         frames of `labels` that match none.
-
-    Raises:
-        SimjudgeError: no labelled frame of `labels` matches.
     """
     losses = Losses()
     losses.extend(target.losses)

@@ -48,7 +48,6 @@ class DriveLog(ShortRepr):
     """One drive of a car.
 
     Attributes:
-        name: what to call it.
         time: float64 (N,), seconds, ascending except where the clock jumped back; of a recording, from its first pose
             on.
         position: float64 (N, 2), x and y of the car, metres.
@@ -56,7 +55,6 @@ class DriveLog(ShortRepr):
         speed: float64 (N,), m/s along the car, negative backwards.
         steering: float64 (N,), left positive, in `steering_unit`; NaN where nobody said.
         throttle: float64 (N,), 0 to 1; NaN where nobody said.
-        steering_unit: LOCK or RADIANS.
         losses: rows and messages that were left out.
     """
 
@@ -91,7 +89,6 @@ class DriveCommands:
 
     Attributes:
         rows: stamp in nanoseconds, steering (left positive) and throttle of each command, in any order.
-        unit: of steering, LOCK or RADIANS.
     """
 
     rows: Sequence[tuple[int, float, float]] = ()
@@ -119,9 +116,6 @@ def read_drive(path: str | Path, topic: str | None = None) -> DriveLog:
         path: a .csv file with the columns COLUMNS (of which NEEDED must be there), or a recording with poses (Odometry,
             PoseStamped or tf) and, where it has one, a topic with the driver's steering.
         topic: of a recording: the topic of poses; None: there must be only one.
-
-    Raises:
-        SimjudgeError: it cannot be read, lacks a column, or holds fewer than two instants.
     """
     path = Path(path)
     if not path.exists():

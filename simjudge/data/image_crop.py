@@ -27,8 +27,6 @@ class CropWindow:
     Attributes:
         width: pixels.
         height: pixels.
-        x: column of its left edge.
-        y: row of its upper edge.
     """
 
     width: int
@@ -38,11 +36,7 @@ class CropWindow:
 
     @classmethod
     def parse(cls, text: str) -> CropWindow:
-        """Read a rectangle as ImageMagick writes it.
-
-        Raises:
-            UsageError: it is nothing of the kind.
-        """
+        """Read a rectangle as ImageMagick writes it."""
         found = _FORM.fullmatch(text)
         if found is None or not int(found[1]) or not int(found[2]):
             raise UsageError(f"--crop {text}: WIDTHxHEIGHT+X+Y is needed, in pixels, e.g. 1024x256+0+384")

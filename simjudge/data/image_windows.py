@@ -19,7 +19,6 @@ class Windows(ShortRepr):
     """Images that are windows of other images.
 
     Attributes:
-        source: the whole images.
         frame: int64 (N,), which of them each window is cut from.
         corner: int64 (N, 2), x and y of the windows' upper left pixels.
         size: int64 (N, 2), width and height.

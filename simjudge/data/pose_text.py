@@ -87,9 +87,6 @@ def read_pose_text(path: str | Path, untimed_rate: float | None = None) -> tuple
 
     Returns:
         The trajectory, metres and quaternions x, y, z, w, and the rows that were left out.
-
-    Raises:
-        SimjudgeError: the file cannot be read, lacks a column, or holds no row that can be used.
     """
     path = Path(path)
     table, losses = _read_table(path), Losses()
@@ -104,9 +101,6 @@ def read_scene_seeds(path: str | Path) -> dict[int, int]:
 
     Returns:
         Seeds by stamp, nanoseconds; none where no column has this name.
-
-    Raises:
-        SimjudgeError: the file cannot be read, or a seed is not an integer from 0 on.
     """
     table = _read_table(Path(path))
     stamp, seed = table.find("stamp"), table.find(SCENE_SEED)

@@ -27,7 +27,6 @@ class SemanticClasses(ShortRepr):
     """The classes of several sets under common numbers.
 
     Attributes:
-        names: by common number.
         street: whether they are Cityscapes' train ids.
     """
 
@@ -56,9 +55,6 @@ def common_classes(named: Sequence[tuple[str, Mapping[int, str]]]) -> SemanticCl
 
     Args:
         named: what each is called, and its class names by its own numbers.
-
-    Raises:
-        SimjudgeError: one has no class names, or two of them have no class in common.
     """
     for what, names in named:
         if not names:

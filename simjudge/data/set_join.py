@@ -26,10 +26,6 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
     Classes are matched by name, whatever its case: a set's class ids become those of the first set that has a class of
     that name, and a class that only it has gets a free id where its own is taken. Without names, ids mean the same in
     all sets. A frame whose name another set has too is called "{set}_{name}". Stamps and instance ids stay.
-
-    Raises:
-        UsageError: there is no set to join.
-        SimjudgeError: a set uses a class id without a name while others have named theirs.
     """
     if not sets:
         raise UsageError("nothing to join: give at least one set")

@@ -60,9 +60,6 @@ def sniff_format(path: str | Path) -> str:
     Returns:
         The name of a format of `simjudge.data.formats`, such as "yolo", "coco", "bag" or "images"; "coco-results" and
         "yolo-predictions" for predictions alone; "" for no known format.
-
-    Raises:
-        SimjudgeError: nothing is there, or it cannot be read.
     """
     found = find_format(path)
     return "" if found is None else found.name
@@ -103,11 +100,7 @@ def read_set(
 def read_with_format(
     path: str | Path, tolerance_ns: int = 0, topics: Topics | None = None, *, allow_outside: bool = False
 ) -> tuple[FrameSet, str]:
-    """Read the data set at a path, and tell its format; a large file is parsed but once.
-
-    Raises:
-        UsageError, SimjudgeError: see `read_set`.
-    """
+    """Read the data set at a path, and tell its format; a large file is parsed but once."""
     source = _source(path)
     form = _find_format(source)
     if topics is not None and (form is None or not form.has_topics):
@@ -167,9 +160,6 @@ def find_format(path: str | Path) -> Format | None:
 
     Returns:
         The format; None for none that simjudge knows.
-
-    Raises:
-        SimjudgeError: nothing is there, or it cannot be read.
     """
     return _find_format(_source(path))
 
@@ -245,9 +235,6 @@ def read_predictions(
 
     Returns:
         `target` with the predictions. Its `losses` count those that match no frame.
-
-    Raises:
-        SimjudgeError: there are no predictions at `path`, or none for a frame of `target`.
     """
     source = _source(path, for_predictions=True)
     losses = Losses()

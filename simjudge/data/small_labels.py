@@ -15,9 +15,6 @@ def leave_out_small(frames: FrameSet, min_size: float) -> FrameSet:
 
     Args:
         min_size: labels whose box is narrower or lower are left out, pixels.
-
-    Raises:
-        UsageError: the size is negative or no number.
     """
     if not 0 <= min_size < np.inf:
         raise UsageError(f"--min-size {min_size}: 0 px or more is needed")

@@ -31,9 +31,6 @@ def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet
     Args:
         out: the path to write; None where nothing is written.
         sources: the inputs; a data set that is read already has no path.
-
-    Raises:
-        UsageError: `out` is the path of an input.
     """
     if out is None or not Path(out).exists():
         return
@@ -50,10 +47,6 @@ def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) 
 
     Returns:
         The data set; its `losses` count what could not be written, too.
-
-    Raises:
-        UsageError: the name of `out` says no format, or `to` does not suit it.
-        SimjudgeError: something is there already, or it cannot be written.
     """
     if out is None:
         return frames

@@ -31,9 +31,6 @@ def random_split(groups: Sequence[str], count: int, seed: int = 0) -> list[IntAr
 
     Returns:
         The frames of each part, ascending int64; every frame is in exactly one.
-
-    Raises:
-        UsageError: there are fewer groups than parts, or the seed is negative.
     """
     if seed < 0:
         raise UsageError(f"seed {seed}: must be 0 or more")
@@ -57,9 +54,6 @@ def contiguous_split(sequence: FrameSequence, count: int) -> list[IntArray]:
 
     Returns:
         The frames of each part, ascending int64; every frame is in exactly one.
-
-    Raises:
-        UsageError: there are fewer places than parts.
     """
     run = np.where(sequence.run == ALONE, sequence.run.max() + 1, sequence.run)
     # Frames without a place have one each.

@@ -20,7 +20,6 @@ class StreetClass:
     Attributes:
         label_id: its number in files that end in labelIds.
         train_id: its number among those that nets learn; None for one that counts nowhere.
-        name: its name.
         colour: red, green and blue in files that end in color.
     """
 

@@ -68,10 +68,6 @@ def assign(frames: FrameSet, min_score: float, metric: str = "iou", cuboid_iou: 
     """Assign predictions to objects one to one, per frame and class, so that the summed IoU is largest.
 
     Pairs without overlap are not assigned. Where several assignments are equally good, earlier rows are preferred.
-
-    Raises:
-        UsageError: there is no such metric.
-        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     if metric not in metrics:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(metrics)}")
@@ -90,9 +86,6 @@ def assign_cpd(frames: FrameSet, min_score: float) -> Assignment:
 
     The pair with the largest IoU first (of equal ones: the earlier prediction, then the earlier object), pairs below
     1e-9 not at all. A pair of unlike class uses both up and leaves the object with performance 0.
-
-    Raises:
-        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects

@@ -49,10 +49,6 @@ def open_checkpoint(path: Path, *, trust: bool = False) -> Any:
 
     Args:
         trust: read it with Python's ordinary loader, which runs the code inside the file.
-
-    Raises:
-        SimjudgeError: ultralytics is not installed, the file is no checkpoint of a YOLO network, or it holds more
-            than weights and is not trusted.
     """
     ultralytics = import_ultralytics()
     if not path.is_file():

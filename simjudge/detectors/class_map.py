@@ -43,9 +43,6 @@ def map_classes(
     Args:
         model_names: the detector's class names by id; empty where it has none.
         rename: by a name of the detector's, what the set calls it; several may become one class of the set.
-
-    Raises:
-        SimjudgeError: they have no class in common, one side alone has names, or a name to be renamed does not exist.
     """
     rename = rename or {}
     theirs = _new_names(model, model_names or _numbers(model, rename), rename)

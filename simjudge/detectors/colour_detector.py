@@ -28,10 +28,7 @@ class ColourClass:
     """What one class looks like. Limits that are None admit any value.
 
     Attributes:
-        name: of the class.
         hue: degrees in [0, 360]; low above high goes through 0, as red does.
-        saturation, value: in [0, 1].
-        red, green, blue: in [0, 255].
         closing: gaps up to so many pixels are closed (0: none).
         closing_radius: radius of the disk that gaps are closed with, pixels (0: none).
         min_area, max_area: pixels that a blob has after closing.
@@ -184,7 +181,6 @@ class ColourDetector(ShownDetector):
         name: what to call it on screen.
         classes: what objects look like, by class id.
         min_score: blobs with a lower score are left out.
-        sha256: of its file.
         regions: detections have the pixels of their blobs as masks.
     """
 

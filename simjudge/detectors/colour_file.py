@@ -81,11 +81,7 @@ class ColourFile(Fields):
 
 
 def read_colours(path: Path) -> dict[int, ColourClass]:
-    """Read colour thresholds.
-
-    Raises:
-        SimjudgeError: the file cannot be read, or something in it makes no sense.
-    """
+    """Read colour thresholds."""
     file = read_document(path, ColourFile, "file of colour thresholds").content
     return {class_id: _colour_class(file, each) for class_id, each in file.classes.items()}
 

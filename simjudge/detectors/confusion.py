@@ -45,9 +45,6 @@ def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Con
 
     Args:
         frames: a set with labels and predictions; frames that lack either do not count.
-
-    Raises:
-        CrowdedFrameError: too many boxes of a frame lie above each other.
     """
     taking_part, chosen, predictions = participants(frames, min_score)
     objects = frames.objects

@@ -34,9 +34,6 @@ def cuboid_iou(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatArray:
 
     Returns:
         float64 (N,), 0 where both cuboids are empty.
-
-    Raises:
-        SimjudgeError: a number is not finite, or a size is below 0.
     """
     rows = np.arange(len(a))
     iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, rows, kind == IOU_BEV)
@@ -52,9 +49,6 @@ def cuboid_iou_table(a: FloatArray, b: FloatArray, kind: str = IOU_3D) -> FloatA
 
     Returns:
         float64 (N, M).
-
-    Raises:
-        SimjudgeError: a number is not finite, or a size is below 0.
     """
     rows, columns = (grid.reshape(-1) for grid in np.indices((len(a), len(b))))
     iou: FloatArray = _iou_of_pairs(checked_cuboids(a), checked_cuboids(b), rows, columns, kind == IOU_BEV)
@@ -73,9 +67,6 @@ def overlapping_cuboids(
 
     Returns:
         P rows of a, ascending, P rows of b, and the IoU of each pair, in (0, 1].
-
-    Raises:
-        SimjudgeError: a number is not finite, or a size is below 0.
     """
     order = np.argsort(keys[1], kind="stable")
     ordered = keys[1][order]
@@ -97,9 +88,6 @@ def checked_cuboids(cuboids: FloatArray) -> FloatArray:
 
     Returns:
         float64 (N, 7), contiguous.
-
-    Raises:
-        SimjudgeError: a number is not finite, or a size is below 0; with the row.
     """
     table: FloatArray = np.ascontiguousarray(cuboids, np.float64).reshape(-1, CUBOID_COLUMNS)
     wrong = ~np.isfinite(table).all(1) | (table[:, 3:6] < 0).any(1)

@@ -30,7 +30,6 @@ class BadAnswerError(SimjudgeError):
     """A detector's answer that is none: NaN, a score that is no probability, a class that does not exist.
 
     Attributes:
-        model: what the detector is called.
         image: the number of the image in what the detector was given, from 0.
         problem: what is wrong, and the remedy.
     """
@@ -124,9 +123,6 @@ def check_scores(model: str, image: int, score: npt.ArrayLike) -> None:
     Args:
         image: the number of the image in what the detector was given.
         score: all scores of one image, of any shape.
-
-    Raises:
-        BadAnswerError: a score is no number, or no probability.
     """
     values = np.asarray(score)
     if not np.isfinite(values).all():
@@ -149,9 +145,6 @@ def check_answer(
         class_id: (N,), whole numbers, of any type.
         box: (N, 4), pixels.
         score: (N,).
-
-    Raises:
-        BadAnswerError: a box or score is no number, a score no probability, a class none of the detector's.
     """
     check_scores(model, image, score)
     if not np.isfinite(np.asarray(box, np.float64)).all():

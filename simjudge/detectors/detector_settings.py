@@ -25,9 +25,6 @@ def renames(
 
     Returns:
         A pair for each class: the name that it has, and the new one.
-
-    Raises:
-        UsageError: a text is not of that form, or a class is renamed twice.
     """
     if isinstance(given, str):
         given = given.split(",")

@@ -19,9 +19,7 @@ class Letterbox:
     """How an image of one size lies in an input of another: scaled, and centred on grey.
 
     Attributes:
-        width, height: of the scaled image.
         left, top: where it begins in the input.
-        gain_x, gain_y: scaled size over image size.
         size: width and height of the image.
     """
 

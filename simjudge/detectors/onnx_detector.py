@@ -62,11 +62,7 @@ class OnnxDetector(ShownDetector):
         iou: float = DEFAULT_IOU,
         imgsz: int | None = None,
     ) -> OnnxDetector:
-        """Read a model; its class names and input size come from its metadata.
-
-        Raises:
-            SimjudgeError: it is no ONNX model, or not one with a YOLO detection head.
-        """
+        """Read a model; its class names and input size come from its metadata."""
         session = open_session(path)
         try:
             metadata = dict(session.get_modelmeta().custom_metadata_map)
@@ -90,9 +86,6 @@ class OnnxDetector(ShownDetector):
 
         Args:
             images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Raises:
-            BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.
         """
         if not images:
             return []

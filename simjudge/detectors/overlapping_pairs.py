@@ -36,9 +36,6 @@ def overlapping_pairs(
 
     Returns:
         P rows of objects, P rows of predictions, and the IoU of each pair, in (0, 1].
-
-    Raises:
-        CrowdedFrameError: in one frame there are more than MOST_PAIRS pairs to look at.
     """
     objects = frames.objects
     predictions = Predictions.empty() if frames.predictions is None else frames.predictions

@@ -19,7 +19,6 @@ class TrainedModel(SummaryRepr):
     Attributes:
         path: the ONNX file; its card lies beside it as .json and .md.
         card: the content of the model card.
-        losses: images that were left out.
     """
 
     path: Path

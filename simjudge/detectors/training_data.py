@@ -22,7 +22,6 @@ class TrainingSplit:
     """What is learnt from, and what is watched meanwhile; no photograph has variants in both.
 
     Attributes:
-        train, valid: the two sides.
         moved: images taken from `valid` to `train` because their photograph was in both.
         own: whether the data brought the split itself.
         kept_from_test: images not used because their photograph is on the data's test side.
@@ -51,9 +50,6 @@ def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> T
 
     Args:
         valid_fraction: share of the photographs on the validation side, in (0, 1).
-
-    Raises:
-        SimjudgeError: fewer than two photographs are labelled.
     """
     sources = [source_photograph(name) for name in frames.frame_name]
     photographs = sorted({s for s, labelled in zip(sources, frames.labelled, strict=True) if labelled})
@@ -68,11 +64,7 @@ def split_by_photograph(frames: FrameSet, valid_fraction: float, seed: int) -> T
 
 
 def repair_split(train: FrameSet, valid: FrameSet) -> TrainingSplit:
-    """Keep a split that the data brought, but move images of `valid` whose photograph is in `train` as well there.
-
-    Raises:
-        SimjudgeError: nothing is left to validate on.
-    """
+    """Keep a split that the data brought, but move images of `valid` whose photograph is in `train` as well there."""
     train, valid = train.take(train.labelled), valid.take(valid.labelled)
     known = {source_photograph(name) for name in train.frame_name}
     leaked = np.array([source_photograph(name) in known for name in valid.frame_name], np.bool_)
@@ -94,9 +86,6 @@ def write_working_folder(split: TrainingSplit, folder: Path, losses: Losses) -> 
 
     Returns:
         The class ids of the data set in the order of the model's classes, with their names.
-
-    Raises:
-        SimjudgeError: no class, or no whole image on one side.
     """
     names = class_names([*split.train, *split.valid])
     number = {class_id: i for i, class_id in enumerate(names)}

@@ -23,11 +23,7 @@ _LARGEST_SEED = 2**32 - 1
 
 
 def input_size(given: str | Sequence[int]) -> tuple[int, int]:
-    """Width and height of a net's input.
-
-    Raises:
-        UsageError: it is neither, or no multiples of STRIDE.
-    """
+    """Width and height of a net's input."""
     parts = given.lower().split("x") if isinstance(given, str) else [str(side) for side in given]
     sides = [int(part) for part in parts if part.isdecimal() and len(part) <= len(str(_LARGEST_SIDE))]
     if len(parts) != 2 or len(sides) != 2 or any(side % STRIDE for side in sides):
@@ -96,11 +92,7 @@ class TrainingSettings(ReadSettings):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        """Check the values, one by one and together.
-
-        Raises:
-            UsageError: one of them makes no sense.
-        """
+        """Check the values, one by one and together."""
         super().__post_init__()
         if self.imgsz % STRIDE:
             raise UsageError(f"--imgsz {self.imgsz}: must be a multiple of {STRIDE}")

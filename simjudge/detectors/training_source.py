@@ -40,9 +40,6 @@ def read_split(
         valid_fraction: share of the photographs to validate on, None for the data's own split (or 0.2).
         semantic: learn from label pictures: frames that have one count as labelled.
         allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Raises:
-        SimjudgeError: the data cannot be read, has no images, or too few photographs.
     """
     fraction = DEFAULT_VALID_FRACTION if valid_fraction is None else valid_fraction
     frames, side = _read_with_sides(data, allow_outside=allow_outside)

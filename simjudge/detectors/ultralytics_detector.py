@@ -58,10 +58,6 @@ class UltralyticsDetector(ShownDetector):
         Args:
             imgsz: side of the input; what the model was trained with by default.
             trust: run the code inside the file, where it holds more than weights.
-
-        Raises:
-            SimjudgeError: ultralytics is not installed, this is no detection checkpoint of it, or it holds more than
-                weights and is not trusted.
         """
         model = open_checkpoint(path, trust=trust)
         try:
@@ -79,10 +75,6 @@ class UltralyticsDetector(ShownDetector):
 
         Args:
             images: 8-bit RGB images (H, W, 3), of any sizes.
-
-        Raises:
-            BadAnswerError: the net answers with NaN, scores outside [0, 1], or classes that it does not name.
-            SimjudgeError: the network cannot be run.
         """
         if not images:
             return []

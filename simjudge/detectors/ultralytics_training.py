@@ -46,13 +46,10 @@ class Training:
     """What came out of a training.
 
     Attributes:
-        epochs: all that were finished.
         best: the one whose weights were exported.
-        seconds: wall time of the training.
         stopped: whether a person stopped it (Ctrl-C).
         class_names: the model's classes, in its order.
         flipped: whether images were mirrored left to right at random.
-        versions: of the libraries used.
     """
 
     epochs: list[Epoch] = field(default_factory=list)
@@ -83,9 +80,6 @@ def train_with_ultralytics(
     """Train, and export the weights that did best on the validation side.
 
     Ctrl-C ends the training early; the best weights so far are exported.
-
-    Raises:
-        SimjudgeError: ultralytics is not installed, the checkpoint cannot be read, or training failed.
     """
     ultralytics = import_ultralytics()
     losses = Losses()

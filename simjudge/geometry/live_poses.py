@@ -114,9 +114,6 @@ class LiveTransforms:
 
         Args:
             stamp: nanoseconds.
-
-        Raises:
-            SimjudgeError: the child has had another parent before.
         """
         link = self._tree.links.get(child.lstrip("/"))
         if link is not None and not static and link.stamp and stamp < link.stamp[-1] - _RESTART:

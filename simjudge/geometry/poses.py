@@ -32,9 +32,6 @@ class Pose:
     Attributes:
         position: x, y, z, metres.
         orientation: unit quaternion x, y, z, w; made unit here.
-
-    Raises:
-        SimjudgeError: a number is not finite, or the quaternion is zero.
     """
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)

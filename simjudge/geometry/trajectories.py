@@ -107,11 +107,7 @@ class TrajectoryInterpolator:
     """Poses of a trajectory at any time within it."""
 
     def __init__(self, trajectory: Trajectory, limits: MotionLimits = DEFAULT_MOTION_LIMITS) -> None:
-        """Take a trajectory.
-
-        Raises:
-            SimjudgeError: it holds fewer than two poses.
-        """
+        """Take a trajectory."""
         if len(trajectory) < 2:
             raise SimjudgeError(f"{trajectory.name}: holds one pose only; nothing moves between fewer than two")
         self.trajectory, self.limits = trajectory, limits
@@ -168,9 +164,6 @@ class TrajectoryInterpolator:
 
         Returns:
             Positions float64 (N, 3), metres, and unit quaternions float64 (N, 4), x, y, z, w.
-
-        Raises:
-            SimjudgeError: a time lies before the first pose or after the last.
         """
         at = np.asarray(stamp, np.int64).reshape(-1)
         if not self.covers(at).all():
@@ -191,9 +184,6 @@ class TrajectoryInterpolator:
 
         Args:
             stamp: integers (N,), nanoseconds.
-
-        Raises:
-            SimjudgeError: a time lies before the first pose or after the last.
         """
         position, orientation = self.sample(stamp)
         rows = zip(position.tolist(), orientation.tolist(), strict=True)
@@ -218,9 +208,6 @@ def compose_links(links: Sequence[TrajectoryLink], stamp: IntArray) -> tuple[Flo
 
     Returns:
         Positions float64 (N, 3), metres, and N rotations.
-
-    Raises:
-        SimjudgeError: a time lies before a link's first transform or after its last.
     """
     position, rotation = np.zeros((len(stamp), 3)), Rotation.identity(len(stamp))
     for link in links:
@@ -272,10 +259,6 @@ def frames_with_poses(
 
     Returns:
         bool (F,).
-
-    Raises:
-        SimjudgeError: no frame has poses (the message says which offset would help), one lies in a gap, or there is a
-            jump between the first frame and the last.
     """
     begin, end = stamp + timing.offset - timing.before, stamp + timing.offset + timing.after
     inside = interpolation.covers(begin) & interpolation.covers(end)

@@ -25,7 +25,6 @@ class TransformLink:
     """The transforms of a child frame in its parent, as they came.
 
     Attributes:
-        parent, child: the frames.
         static: whether it holds for ever; the last one counts then.
         stamp, position, orientation: columns that grow; nanoseconds, metres, quaternions x, y, z, w.
     """
@@ -62,9 +61,6 @@ class TransformTree:
             parent: the frame the transform is given in; a leading "/" is dropped.
             stamp: nanoseconds.
             position: x, y, z of the child's origin in the parent, metres.
-
-        Raises:
-            SimjudgeError: the child has had another parent before.
         """
         parent, child = parent.lstrip("/"), child.lstrip("/")
         link = self.links.setdefault(child, TransformLink(parent, child, static))
@@ -116,9 +112,6 @@ class TransformTree:
 
         Returns:
             The trajectory, metres and quaternions x, y, z, w.
-
-        Raises:
-            SimjudgeError: a frame is unknown, the two are not connected, or the links share no time.
         """
         down, up = self._chain(parent, child)
         links = {link.child: self._cleaned(link, losses) for link in (*down, *up)}
@@ -138,11 +131,7 @@ class TransformTree:
         return Trajectory(name, parent, child, stamps.astype(np.int64), position, rotation.as_quat(), kept)
 
     def moving_links(self, parent: str, child: str) -> list[TransformLink]:
-        """List the links between two frames that are not static.
-
-        Raises:
-            SimjudgeError: a frame is unknown, or the two are not connected.
-        """
+        """List the links between two frames that are not static."""
         down, up = self._chain(parent, child)
         return [link for link in (*down, *up) if not link.static]
 
@@ -207,9 +196,6 @@ def resolve_frames(tree: TransformTree, parent: str | None, child: str | None) -
     Args:
         parent: the fixed frame; None: the root of the tree.
         child: the body's frame; None: base_link, else base_footprint (REP 105).
-
-    Raises:
-        SimjudgeError: there are several roots, or no base_link and no base_footprint.
     """
     above = tree.root() if parent is None else parent.lstrip("/")
     bases = [name for name in _BODIES if name in tree.frames()]

@@ -27,7 +27,6 @@ class ClassComparison(ShortRepr):
     """What Algorithm 1 gives for one class at one threshold.
 
     Attributes:
-        theta: the threshold.
         performance_a, performance_b: (n_a,), (n_b,).
         w1: (n_a,) W1 of each context of A, NaN where it was not compared.
         difference: (n_a,) mean performance of A_c minus that of B_c, NaN where not compared.
@@ -58,7 +57,6 @@ class JoinedPair(NamedTuple):
     """What is found for one pair.
 
     Attributes:
-        comparisons: at each threshold.
         drawn: what draws give for the joined rows, at each threshold; none where nothing is drawn.
         balance: (K,), the mean of the standardized differences over the compared contexts of A at one
             threshold; NaN where a covariate is constant. None where not wanted.
@@ -152,14 +150,12 @@ class _Whole:
     """What the parts give together for a pair, by sample.
 
     Args:
-        pair: the sets.
         thetas: thresholds, ascending.
         rows: (R,) places in the tree, in the order in which parts come.
         strict: similar means S > theta.
 
     Attributes:
         drawn: what draws give for the joined rows, at each threshold.
-        theta_count: how many thresholds there are.
     """
 
     def __init__(self, pair: PooledPair, thetas: tuple[float, ...], rows: IntArray, *, strict: bool) -> None:

@@ -74,8 +74,6 @@ class DrawSchedule:
 
     Args:
         units, blocks: how many there are, over both sets; no blocks where one effect suffices.
-        draws: how many to make in all.
-        seed: of the random numbers.
         deadline: `time.monotonic` after which no batch begins; the first batch is made in any case.
     """
 
@@ -120,7 +118,6 @@ class DrawnSamples(ShortRepr):
             What was missed comes first.
         found: where False, the sample has the performance 0 in every context.
         found_share: float64 (N,), the share expected to be found.
-        from_a: which are A's.
         unit, block: int64 (N,), see `UnitNumbers`.
         rank_of: int64 (N,), the place of each sample (A's first, then B's) in this order.
         expectation: (N, 2), `found_mean` and `found_share` of each sample, A's first.

@@ -74,14 +74,12 @@ class Certainty:
         noise: mean W1 of sets that do not differ: chance alone.
         noise_q95: what p compares with: W1 above this has p <= 0.05.
         gap: mean over contexts of W1 between the populations, as endless frames would show it.
-        gap_low, gap_high: its 95 % interval.
         gap_share, gap_size: a gap of gap_size in the share gap_share of the contexts makes the gap.
         detectable_gap: the gap that these sizes would have shown in about 80 of 100 cases; None also where there is too
             little to show any.
         p_value: (1 + draws with W* at least as large) / (1 + draws).
         p_adjusted: p_value for one class among several; p_value itself for all together. None where there is too little
             to be tested.
-        draws: how many were made.
         drawn_share: share of the compared contexts that carry the draws.
         units_a, units_b: sampling units that hold the class; 0 where nothing was drawn.
         margin: difference of performance from which a gap matters.

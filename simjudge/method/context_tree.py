@@ -42,7 +42,6 @@ class Planes(NamedTuple):
     """Contexts as compiled loops take them (see `simjudge.method.patches.Contexts`), with the counts of cells.
 
     Attributes:
-        start, plane_class, words, area: of the contexts.
         blocks: uint8 (P, K), set pixels of each 8 x 8 block, row-major; zeros up to whole cache lines.
         cells: uint8 (P, 64), the count of each cell over `cell_unit`, rounded up.
         cell_unit: pixels that 1 stands for.
@@ -81,7 +80,6 @@ class ContextTree(ShortRepr):
 
     Attributes:
         order: int64 (N,), the number of each.
-        planes: the contexts, in that order.
         leaves, nodes: bounds of each LEAF, and of each NODE, in a row.
     """
 

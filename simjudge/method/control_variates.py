@@ -79,13 +79,9 @@ class ControlVariateEstimate:
     """The mean performance in reality.
 
     Attributes:
-        estimate: from real and simulated frames.
-        real_alone: from the real frames alone.
         simulated_mean: over all simulated frames: not an estimate of reality.
         correlation: of the real and the simulated performance of twins, by unit.
         coefficient: b, the change in reality that goes with one in simulation.
-        pairs: units that have a twin.
-        simulated: all simulated units.
         distance: standard errors between the means of the twins and of the further simulated frames; None where there
             are none. Beyond 3 they seem to show other things than the real frames, and the estimate may be biased.
     """

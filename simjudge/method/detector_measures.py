@@ -53,7 +53,6 @@ class SideEstimate(ShortRepr):
     """A measure of one set, and how much each of R rows (frames, objects or predictions) moves it.
 
     Attributes:
-        value: the measure.
         influence: float64 (R,), by how much more of a row moves it; they sum to 0.
         unit: int64 (R,), the sampling unit of each row, numbered over both sets.
         block: int64 (R,), its block of time beside that; -1 for none.
@@ -94,8 +93,6 @@ class MeasuredSets(ShortRepr):
     """A measure of both sets; a side is None where there is nothing to measure.
 
     Attributes:
-        measure: which.
-        a, b: of A and of B.
         margin: the difference from which it matters.
         adjusted: whether objects are weighted to one mix of classes and sizes.
     """
@@ -112,15 +109,10 @@ class DetectorMeasure:
     """One measure of both sets, judged; numbers are None where they are undefined or nothing was drawn.
 
     Attributes:
-        measure: which.
-        value_a, value_b: of A and of B.
-        difference: B less A.
-        low, high: its 95 % interval.
         p_value: (1 + draws with a difference at least as large) / (1 + draws).
         p_adjusted: corrected for the measures (Romano and Wolf), and for performance beside them.
         margin: the difference from which it matters.
         units_a, units_b: sampling units that hold what is measured.
-        draws: how many were made.
         adjusted: whether objects are weighted to A's mix of classes and sizes, as far as B has them too.
         verdict, verdict_reason: see `simjudge.method.verdicts`.
     """

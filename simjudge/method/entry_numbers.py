@@ -30,11 +30,8 @@ class EntryNumbers:
         compared: contexts of A that have similar ones in B: the length of the W1 list.
         mean_w1: the paper's metric (arXiv 2208.01022, Algorithm 1).
         relative_w1: mean W1 over the mean performance in A.
-        mean_abs_mean_diff: the paper's cruder metric.
-        overlap_a, overlap_b: O_A and O_B, shares.
         noise ... verdict_reason: see `Certainty`.
         false_positives_a ... map50_95_b: of a whole set's predictions; not in a sweep.
-        pointwise_pairs, pointwise_mean_difference: of paired sets alone.
         p_study, verdict_study: corrected for all comparisons of a study; of many sets alone.
     """
 
@@ -167,8 +164,6 @@ class ComparisonNumbers:
     """The numbers of a comparison.
 
     Attributes:
-        by_class: by class id, as text.
-        overall: of all classes together.
         confusion: of each set, see docs/results.md; None where it was not counted.
         control: by "a" and "b", that of each set; empty where nothing was drawn.
         measures: what else the detector does; empty where that was not judged.

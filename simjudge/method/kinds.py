@@ -164,7 +164,6 @@ class KindDifferences:
 
     Attributes:
         tested: how many kinds were tested together.
-        everywhere: all contexts.
         kinds: the single kinds, and the pairs that stand out: the most certain first, then the largest.
     """
 
@@ -198,7 +197,6 @@ class KindNames:
     """What K kinds are called; the first is all contexts.
 
     Attributes:
-        names: of each.
         parents: the two kinds that each is common to; empty of single kinds.
     """
 

@@ -90,8 +90,6 @@ class LiveClassComparison:
     """One class: a standing reference and a growing live set.
 
     Args:
-        reference: all samples of the reference set.
-        method: the settings.
         live_is_a: whether the live set is A, the predicted one (a robot against a recorded simulation), or B (a running
             simulation against a recorded reality).
     """

@@ -18,7 +18,6 @@ class Method:
     """How contexts are cut out and compared.
 
     Attributes:
-        theta: similarity threshold of Eq. [2].
         patch: height and width of the patch, pixels.
         mask_factor: blank the patch outside the anchor's box grown by this factor; None keeps the whole patch.
         class_aware: one mask plane a class; False is Eq. [2] read literally, one plane for all.

@@ -86,7 +86,6 @@ class _Shape:
     """What curves are fitted.
 
     Attributes:
-        smoothing: weight of the roughness.
         by_set: whether the gap between the sets may change with the covariates, linearly.
         sign: for each covariate 1 or -1 where its curve only rises or falls, 0 where it is free.
     """

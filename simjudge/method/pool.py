@@ -21,7 +21,6 @@ class Samples(ShortRepr):
     """N contexts of one class of one set, with their performance.
 
     Attributes:
-        contexts: the patches.
         performance: (N,) in [0, 1].
         numbers: the sampling unit of each, numbered over both sets.
     """
@@ -36,8 +35,6 @@ class ClassPair(ShortRepr):
     """Two sets of samples of one class, and the draws to make with them.
 
     Attributes:
-        a: the predicted set (usually real).
-        b: the predicting set (usually simulated).
         normals: a batch of draws; None for none.
         expected: what is expected of the samples of A, then of B, where unlike objects are adjusted for.
         covariates: float64 (N, K) of the samples of A, then of B, whose balance within batches is wanted.
@@ -63,9 +60,7 @@ class ContextPool(ShortRepr):
     """The D distinct contexts of both sets, N in all.
 
     Attributes:
-        tree: the distinct contexts.
         place: int64 (N,), the place in the tree of each context of A, then of B.
-        count_a: how many are A's.
     """
 
     tree: ContextTree
@@ -89,7 +84,6 @@ class PooledPair(ShortRepr):
     Attributes:
         samples: of each place in the tree, the pooled numbers of the samples with that context, ascending: A's first.
         ranks: the same by place in order of performance.
-        count_a: how many samples are A's.
         rank_of: int64 (N,), each sample's place in order of performance.
         performance: float64 (N,), in that order.
         from_a: bool (N,), in that order.

@@ -44,10 +44,6 @@ def grid_samples(
         metric: "accuracy", the share of pixels predicted right; or "mean_iou", the mean over the classes that occur in
             the patch's labels or predictions of their IoU.
         ignore: class id of unlabelled pixels: they count nowhere, and a patch of nothing else is no sample.
-
-    Raises:
-        UsageError: an unknown metric, or a patch or stride below 1 pixel.
-        SimjudgeError: labels and predictions of a frame differ in size, or no patch fits.
     """
     if metric not in METRICS:
         raise UsageError(f"metric {metric!r}: choose one of {', '.join(METRICS)}")

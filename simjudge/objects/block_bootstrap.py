@@ -31,10 +31,7 @@ class MeanInterval:
     """A mean over time and how sure it is.
 
     Attributes:
-        mean: of the values.
-        low, high: the 95 % interval.
         p: of a mean of 0, two-sided.
-        frames: how many values there are.
         block: how many neighbouring frames are drawn together.
         limited: whether longer blocks would be needed than the series allows: the interval may be too narrow.
     """

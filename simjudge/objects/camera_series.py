@@ -48,9 +48,6 @@ def camera_series(
         is followed, the number of objects by class, matches of poles where asked for, and what `detection_series`
         measures where detections are followed through labelled sets. Without objects to follow, which `log` says, those
         of pictures alone.
-
-    Raises:
-        SimjudgeError: frames have no stamps, or what is to be followed is not there.
     """
     chosen = CameraObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses

@@ -30,8 +30,6 @@ class CameraObjectSettings(DetectorSettings):
 
     Attributes:
         model: a detector to run on both sets.
-        follow: FOLLOW_AUTO, FOLLOW_LABELS or FOLLOW_PREDICTIONS.
-        same_by: SAME_AUTO, SAME_INSTANCE or SAME_TRACK.
         min_score: predictions with a lower score are left out; None for LEAST_SCORE, or 0 for colour thresholds.
         track_gap: seconds that a track outlives without a sighting.
         track_reach: how far from its expected place an object may be found again, diagonals of its box.
@@ -46,7 +44,6 @@ class CameraObjectSettings(DetectorSettings):
         pole_class: class of the labelled poles: matches on them are counted, and without `pole` the reference is cut
             from the real picture that shows the largest one.
         pole_ratio: largest distance of a match, as a share of the distance to the second nearest descriptor.
-        pole_distance: largest distance of a match.
     """
 
     model: Path | None = setting(

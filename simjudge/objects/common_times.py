@@ -71,9 +71,6 @@ def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str
     Args:
         real: float64 (R,), seconds, ascending.
         virtual: float64 (V,), seconds, ascending.
-
-    Raises:
-        SimjudgeError: no frame of one lies near a frame of the other; the line has both spans and the remedy.
     """
     if len(common_times(real, virtual)):
         return

@@ -22,7 +22,6 @@ class SeriesFloor(ShortRepr):
         time: float64 (N,), seconds.
         difference: float64 (N,), of real from real then; NaN where it is not known.
         interval: of its mean; None for too few.
-        source: AGAIN or HALVES.
     """
 
     time: FloatArray
@@ -47,11 +46,9 @@ class SeriesComparison(ShortRepr):
         unpaired: how many frames of real and of virtual have no partner in time.
         missing: at how many of the common times real alone and virtual alone have no value, and both.
         difference: virtual less real, over the frames where both have a value; None for too few.
-        floor: real against real.
         shift: by how much virtual is later; None where none can be told.
         adjusted_p: p of no difference among all rows of the kind; NaN for too few frames.
         is_single: whether it is of one object, and another row is of all objects.
-        verdict: one of SERIES_VERDICTS.
     """
 
     metric: str

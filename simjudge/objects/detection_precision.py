@@ -18,7 +18,6 @@ class FrameScores(ShortRepr):
     """Counts and shares by frame, all float64 (F,), NaN where the frame is not both labelled and looked at.
 
     Attributes:
-        detections: how many.
         false_positives: detections that lie in no label.
         precision: share of the detections that lie in a label of their class; NaN without detections.
         recall: share of the labels in which a detection of their class lies; NaN without labels.

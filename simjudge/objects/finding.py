@@ -33,7 +33,6 @@ class Finder:
     """How the objects of both sets are found.
 
     Attributes:
-        settings: what a person chose.
         detector: the detector to run; None where labels or earlier predictions are followed.
     """
 
@@ -80,10 +79,6 @@ class Finder:
 
         Args:
             virtual: it is the virtual set, with its own table of lines.
-
-        Raises:
-            SimjudgeError: no frame is labelled, no detector has run on any, or the table of lines is none;
-                a recording in its place does not tell the horizon.
         """
         if followed == FOLLOW_LABELS:
             seen = label_sightings(frames)

@@ -25,7 +25,6 @@ class FollowedObjects(ShortRepr):
     """Tracks of two sets, and which of them are the same object.
 
     Attributes:
-        real, virtual: the tracks.
         pairs: a track of each, in the order of the real ones.
         subject: the name of each pair, as "orange 3"; the number is that of the real track.
     """
@@ -46,9 +45,6 @@ def follow_objects(
 
     Args:
         log: receives how objects were paired, and what one set alone shows.
-
-    Raises:
-        SimjudgeError: objects are to be the same by instance number, but no label has one.
     """
     by_instance = _same_by_instance(sets, sightings, settings.same_by, log)
     if by_instance:

@@ -53,7 +53,6 @@ class LidarMeasurements(ShortRepr):
     Attributes:
         time: float64 (S,), seconds, ascending.
         whole: by metric, float64 (S,); NaN where there is no value.
-        subjects: names of K objects.
         range: float64 (K, S), metres from the lidar to each object's true centre; NaN where it has no true cuboid.
         objects: by metric, float64 (K, S), NaN where there is no value.
     """
@@ -70,10 +69,8 @@ class LidarSide(ShortRepr):
     """A real or a virtual lidar.
 
     Attributes:
-        clouds: its scans.
         time: float64 (C,), seconds, of each cloud.
         poses: of its scans; None where not known.
-        truth: its true cuboids.
         predictions: cuboids that were found in its clouds earlier; None: the detector's.
     """
 

@@ -48,7 +48,6 @@ class LidarObjects(ShortRepr):
 
     Attributes:
         real, virtual: series of the same metrics and subjects, in the same order.
-        tables: metrics of objects over range.
         truth: where the true cuboids come from: TRUTH_LABELS, TRUTH_SCENE, TRUTH_SURVEY or NO_TRUTH.
         subjects: names of the objects that both have.
         maps: occupancy maps; None where it is not known where the lidars were.
@@ -79,9 +78,6 @@ def lidar_series(
 
     Returns:
         Series of the real and of the virtual lidar, the same metrics and subjects in the same order.
-
-    Raises:
-        SimjudgeError: a set has no cloud, or lacks what the settings ask for.
     """
     found = lidar_objects(real, virtual, settings, losses=losses, log=log, progress=progress, maps=False)
     return list(found.real), list(found.virtual)
@@ -102,9 +98,6 @@ def lidar_objects(
 
     Args:
         settings: what the truth is, and how objects and maps are made.
-
-    Raises:
-        SimjudgeError: a set has no cloud, or lacks what the settings ask for.
     """
     chosen = LidarObjectSettings() if settings is None else settings
     lost = Losses() if losses is None else losses

@@ -32,8 +32,6 @@ class LidarObjectSettings(OccupancySettings):
     """What is measured of each object in scans, and what the truth is.
 
     Attributes:
-        truth: one of TRUTHS.
-        same_cuboids_by: SAME_AUTO, SAME_INSTANCE or SAME_PLACE.
         place_distance: metres between places of one object in two scans or sets, at most.
         cuboid_file: how ground, clusters and cuboids are found; None for the defaults.
         cuboid_distance: how far from the truth's centre a found cuboid's may lie, seen from above; at least half the
@@ -84,11 +82,7 @@ class LidarObjectSettings(OccupancySettings):
     survey_points: int = setting(20, "Fewest points of an object in the survey.", low=4)
 
     def __post_init__(self) -> None:
-        """Check the values, one by one and together.
-
-        Raises:
-            UsageError: one of them makes no sense.
-        """
+        """Check the values, one by one and together."""
         super().__post_init__()
         bins = self.range_bins
         if len(bins) < 2 or any(low >= high for low, high in pairwise(bins)):

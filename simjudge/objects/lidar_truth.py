@@ -44,8 +44,6 @@ class StandingCuboids(ShortRepr):
     """K cuboids that stand in the fixed frame.
 
     Attributes:
-        names: of each.
-        pose: of each.
         size: float64 (K, 3), metres, along each one's x, y and z.
     """
 
@@ -69,9 +67,6 @@ def match_labels(
     Returns:
         The cuboids of both, with the same names. A name has the instance number of the real label where all real labels
         have one, however objects are matched; so it stands for the same object beside another set, too.
-
-    Raises:
-        SimjudgeError: objects are to be known by place, and it is not known where a lidar was.
     """
     real, virtual = (_labels(clouds) for clouds in sets)
     numbers = [_by_instance(boxes) for boxes in (real, virtual)]

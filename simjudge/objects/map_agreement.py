@@ -31,8 +31,6 @@ class Agreement:
 
     Attributes:
         both: cells that are of the kind in both maps.
-        only_real: in the real map only.
-        only_virtual: in the virtual map only.
     """
 
     both: int
@@ -66,9 +64,7 @@ class MapAgreement:
 
     Attributes:
         occupied: of occupied cells, among those that both maps know.
-        free: of free cells, likewise.
         occupied_anywhere: of occupied cells among all; a cell that a map does not know is not occupied in it.
-        known_in_both: cells.
         known_in_real: cells that the real map alone knows.
         known_in_virtual: cells that the virtual map alone knows.
     """

@@ -35,7 +35,6 @@ class MapExtent:
         column, row: of the lower left cell, counted from the fixed frame's origin along x and y: maps with the same
             cells a metre have the same cells.
         columns, rows: the number of cells along x and y.
-        cells_per_metre: of the grid.
     """
 
     column: int
@@ -92,10 +91,7 @@ class OccupancyMap:
     """A map that scans are entered into, one by one.
 
     Attributes:
-        extent: its grid.
-        settings: of the map.
         log_odds: float32 (rows, columns); row 0 lies lowest in y.
-        scans: how many were entered.
     """
 
     def __init__(self, extent: MapExtent, settings: OccupancySettings) -> None:
@@ -146,8 +142,5 @@ def common_extent(positions: Sequence[FloatArray], settings: OccupancySettings) 
 
     Args:
         positions: of each sensor (N, 3), metres, fixed frame.
-
-    Raises:
-        SimjudgeError: the map would have too many cells.
     """
     return MapExtent.around(np.concatenate(list(positions)), settings.map_range, settings.cells_per_metre)

@@ -27,8 +27,6 @@ class MapPair(ShortRepr):
     """The maps of a real and a virtual lidar.
 
     Attributes:
-        real, virtual: on one grid.
-        agreement: of the two.
         real_losses, virtual_losses: scans of each that were left out.
     """
 
@@ -57,9 +55,6 @@ def occupancy_maps(
 
     Args:
         virtual: with poses in the same fixed frame.
-
-    Raises:
-        SimjudgeError: a set has no poses or no ground, or the sets were nowhere near each other.
     """
     losses = Losses(), Losses()
     poses = [
@@ -82,9 +77,6 @@ def occupancy_map(
 
     Args:
         losses: takes scans that are empty, without ground, or cannot be read.
-
-    Raises:
-        SimjudgeError: no scan has ground, so that nothing tells obstacles from it.
     """
     result = OccupancyMap(extent, settings)
     ground: FloatArray | None = None

@@ -12,12 +12,10 @@ class OccupancySettings(Settings):
     """How scans become a map, and when a cell of it is occupied.
 
     Attributes:
-        cells_per_metre: of the map's grid.
         map_range: a beam tells of the first metres only; a return beyond is none.
         map_low, map_high: heights above ground between which things are obstacles. A beam tells of a cell where it is
             at such a height.
         map_hit, map_miss: probability that a cell is occupied in which a beam ends, or through which it goes.
-        map_least, map_most: bounds of the probability.
         map_occupied: probability above which a cell is occupied; one that is known and not occupied is free.
         no_return_range: how far a beam without a return is free; None: it tells nothing. Needs an organized cloud.
         deskew: move the points of a turn to where they were at their own instants.

@@ -49,9 +49,6 @@ def read_lines(path: Path, frames: FrameSet) -> PictureLines:
         path: a text file. A frame is given by its name, or by its number from 0 in order of time; its row is where the
             line meets the left edge, pixels. Frames between two of the table have a line between theirs; those before
             the first and after the last have that one's.
-
-    Raises:
-        SimjudgeError: the file cannot be read, a row is no row, a frame is not in the set, or stands there twice.
     """
     number = {name: i for i, name in enumerate(frames.frame_name)}
     found: dict[int, tuple[float, float]] = {}

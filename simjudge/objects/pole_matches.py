@@ -92,22 +92,12 @@ def key_points(pixels: RgbImage) -> KeyPoints:
 
 
 def pole_reference(path: Path) -> Descriptors:
-    """Describe a reference pole that a picture shows.
-
-    Raises:
-        UsageError: it shows fewer than two key points.
-        ImageError: it is no whole picture.
-    """
+    """Describe a reference pole that a picture shows."""
     return _described(FileImages([path]).read(0), str(path))
 
 
 def labelled_reference(frames: FrameSet, class_name: str) -> Descriptors:
-    """Describe the largest labelled pole of a set.
-
-    Raises:
-        UsageError: there is no pole of this class, or it shows fewer than two key points.
-        ImageError: its picture is no whole picture.
-    """
+    """Describe the largest labelled pole of a set."""
     named = {c: normalized_name(frames.class_name(c)) for c in map(int, np.unique(frames.objects.class_id))}
     ids = [c for c, name in named.items() if name == normalized_name(class_name)]
     rows = np.flatnonzero(np.isin(frames.objects.class_id, ids))

@@ -32,9 +32,7 @@ class RangeTable(ShortRepr):
 
     Attributes:
         metric: its name, as in the series.
-        unit: of the metric.
         edges: float64 (B + 1,), metres; a bin holds its lower edge.
-        real, virtual: what each lidar says.
     """
 
     metric: str

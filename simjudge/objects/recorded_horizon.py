@@ -30,9 +30,6 @@ def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
     Args:
         path: of a recording with /tf and one camera's camera_info. The root of the tree of transforms has its z axis
             up; camera_info names the camera's optical frame.
-
-    Raises:
-        SimjudgeError: the recording has no such topics or frame, or its transforms do not cover the frames.
     """
     calibration = recorded_calibration(path, None)
     trajectory = read_poses(path, _TRANSFORMS, child=calibration.name).trajectory

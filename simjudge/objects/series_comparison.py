@@ -48,9 +48,6 @@ def compare_series(
         virtual: those of the virtual one; the same metric and subject are compared.
         real_again: those of a second real recording, for the floor; empty: the floor is the real recording's halves.
         shift_limit: the greatest shift in time that is looked for, seconds.
-
-    Raises:
-        SimjudgeError: one sensor has two series of one metric and subject, or two units of one metric.
     """
     sides = [_by_name(series) for series in (real, virtual, real_again)]
     first, second, again = sides

@@ -75,9 +75,6 @@ def ground_surface(points: FloatArray, cell: float, slope: float, window: float)
         points: (N, 3), metres, z upwards; N is 1 or more.
         cell: metres.
         window: radius of the largest object, metres.
-
-    Raises:
-        SimjudgeError: the survey has too many cells.
     """
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1

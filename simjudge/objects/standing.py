@@ -25,9 +25,6 @@ def standing_frames(stamp: IntArray, trajectory: Trajectory) -> BoolArray:
     Returns:
         bool (F,); False for the first frame, and where one of the two frames lies outside of the recorded poses or in
         a gap between them.
-
-    Raises:
-        SimjudgeError: there are fewer than two poses.
     """
     interpolator = TrajectoryInterpolator(trajectory)
     known = interpolator.covers(stamp)

@@ -23,9 +23,6 @@ def timed_frames(frames: FrameSet, losses: Losses, frame_rate: float | None = No
         losses: counts the frames without a stamp in a set that has stamps, and frames with the stamp of another one.
         frame_rate: frames a second of a set without any stamp, whose frames are then taken as evenly spaced from 0 s;
             None refuses such a set.
-
-    Raises:
-        SimjudgeError: no frame has a stamp, and `frame_rate` is not given.
     """
     if len(frames) == 0:
         raise SimjudgeError(f"{frames.name}: holds no frame; name a set with pictures or labels")
@@ -53,9 +50,6 @@ def timed_clouds(clouds: CloudSet, frame_rate: float | None = None) -> CloudSet:
     Args:
         frame_rate: clouds a second of a set without any stamp, which are then taken as evenly spaced from 0 s; None
             refuses such a set.
-
-    Raises:
-        SimjudgeError: some clouds have no stamp, or none has one and `frame_rate` is not given.
     """
     lacking = np.flatnonzero(clouds.stamp == NO_STAMP)
     if not len(lacking):

@@ -23,7 +23,6 @@ class Tracks(ShortRepr):
     """The sightings of a set, told apart by object.
 
     Attributes:
-        sightings: what was seen.
         track: int64 (N,), the track of each sighting, -1 for none; at most one sighting of a track in a frame.
         name: by track, the instance number, or the running number among the tracks of its class.
         class_name: by track, the class that most of its sightings have.

@@ -108,8 +108,6 @@ class OverlapPoint:
     """A point of W1 against overlap.
 
     Attributes:
-        entry: its numbers.
-        label: what it is called.
         colour: name of a colour of the palette.
         small: whether it is secondary: drawn small, without its name and noise.
     """

@@ -74,7 +74,6 @@ class DrawnMark(NamedTuple):
 
     Attributes:
         panel: number of the axes that it is on, from 1 on.
-        x_axis, y_axis: what the axes are called.
         series: what the legend calls it; empty where it has no name there.
         mark: "line" (a vertex of one), "point", "interval", "bar" or "cell".
         x, y: where it is; of intervals, bars and cells the lower end. None where a bar spans the axes.

@@ -47,9 +47,6 @@ def inline_svg(figure: ReportFigure, name: str) -> Markup:
 
     Args:
         name: a name that no other figure of the page has: it makes ids unique.
-
-    Raises:
-        ValueError: an artist has drawn another number of marks than it has tooltips.
     """
     document = fromstring(figure.svg(salt=name))
     root = Element("svg", {"viewBox": document.attrib["viewBox"], "class": "chart", "role": "img"})

@@ -47,11 +47,7 @@ _WIDEST, _JPEG_QUALITY = 420, 85
 
 
 def frame_uri(frames: FrameSet, share: float) -> str:
-    """A picture of a set as a data URI, made small.
-
-    Raises:
-        SimjudgeError: the set has no pictures, or this one cannot be read.
-    """
+    """A picture of a set as a data URI, made small."""
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures")
     return picture_uri(frames.images.read(int(share * (len(frames) - 1))))

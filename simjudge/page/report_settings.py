@@ -26,9 +26,6 @@ def parse_labels(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]
 
     Returns:
         A pair for each label: the old name and the new one.
-
-    Raises:
-        UsageError: a text is not of this form, or a thing gets two labels.
     """
     rows = [given] if isinstance(given, str) else given.items() if isinstance(given, Mapping) else given
     labels: dict[str, str] = {}
@@ -56,7 +53,6 @@ class ReportSettings(Settings):
     """What a report shows, and which files it writes beside the page.
 
     Attributes:
-        to: HTML, RRD or FIFTYONE.
         title: heading of the page; empty for the question that it answers.
         label: other names for sets and results.
         csv, latex: files for the numbers and for the tables; None for none.

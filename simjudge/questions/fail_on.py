@@ -29,9 +29,6 @@ def gap_limit(given: str | None, settings: CertaintySettings | None = None) -> G
     Args:
         given: its text; None where it is not given.
         settings: of the comparison; None where each has its own.
-
-    Raises:
-        UsageError: the text says nothing, or the settings test nothing.
     """
     from simjudge.results.gap_limit import GapLimit
 

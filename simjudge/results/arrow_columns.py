@@ -63,9 +63,6 @@ def column_numbers(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.float64
 
     Returns:
         float64 (N,), NaN where the column is null.
-
-    Raises:
-        pyarrow.ArrowException: the column holds something else.
     """
     numbers = column.cast(pa.float64())
     whole = numbers.combine_chunks() if isinstance(numbers, pa.ChunkedArray) else numbers

@@ -114,11 +114,7 @@ class ContextTable:
 
 
 def read_contexts(path: Path) -> ContextTable:
-    """Read `contexts.parquet`.
-
-    Raises:
-        SimjudgeError: it is missing, damaged, or lacks a column.
-    """
+    """Read `contexts.parquet`."""
     if not is_file(path):
         raise SimjudgeError(f"{path}: is missing; run simjudge compare again")
     check_file(path)

@@ -38,7 +38,6 @@ class Crop:
     Attributes:
         row: its row in `contexts.parquet`.
         place: the crop's place in the picture, x0, y0, x1, y1 in pixels; may reach over the edge.
-        patch: the patch's place.
         file: the crop's file in the gallery folder, None where there is no picture.
         labels: other labelled boxes in sight: class id, x0, y0, x1, y1.
         predictions: predicted boxes in sight: class id, x0, y0, x1, y1, score.

@@ -40,9 +40,6 @@ class GalleryItem:
     """A context that is shown.
 
     Attributes:
-        kind: of which kind.
-        class_id: of which class.
-        row: its row in the table.
         match_row: the most similar context of B; None where it is shown alone.
         neighbours_a, neighbours_b: further rows that are similar to it, of A and of B; empty where these are not shown.
     """

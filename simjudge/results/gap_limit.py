@@ -18,7 +18,6 @@ class NamedComparison:
     """A comparison as a check sees it.
 
     Attributes:
-        name: what to call it.
         entries: all classes together first, then class by class.
         measures: what else the detector does; empty where that was not judged.
     """

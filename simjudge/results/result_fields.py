@@ -256,30 +256,19 @@ def read_result(path: Path) -> dict[str, Any]:
 
     Returns:
         What it says; numbers that JSON does not have, but Python reads (NaN), are None.
-
-    Raises:
-        SimjudgeError: it cannot be read, or says something else.
     """
     content = read_checked(path, ResultFile, "result of simjudge compare")
     return _without_empty_classes(content)
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """Read a sweep.json.
-
-    Raises:
-        SimjudgeError: it cannot be read, or says something else.
-    """
+    """Read a sweep.json."""
     content = read_checked(path, SweepFile, "result of simjudge sweep")
     return content | {"curves": [_without_empty_classes(point) for point in content["curves"]]}
 
 
 def read_gallery(path: Path) -> GalleryFile:
-    """Read a gallery.json.
-
-    Raises:
-        SimjudgeError: it cannot be read, or says something else.
-    """
+    """Read a gallery.json."""
     return check_content(load_json(path), GalleryFile, "gallery of simjudge compare", path, ()).content
 
 
@@ -288,9 +277,6 @@ def read_checked(path: Path, model: type[Fields], noun: str) -> dict[str, Any]:
 
     Returns:
         What it says, in today's words; numbers that JSON does not have, but Python reads (NaN), are None.
-
-    Raises:
-        SimjudgeError: it cannot be read, or says something else.
     """
     content = current_content(_without_nan(load_json(path)))
     check_content(content, model, noun, path, ())

@@ -27,9 +27,6 @@ def atomic_result(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `folder` once everything is in it.
 
     An earlier result under that name is replaced; a folder that holds anything else is refused.
-
-    Raises:
-        SimjudgeError: `folder` holds files that no result has, or cannot be written.
     """
     check_result_folder(folder)
     with atomic_folder(folder, overwrite=True) as temporary:
@@ -37,11 +34,7 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
 
 def check_result_folder(folder: Path) -> bool:
-    """Refuse a place where a result must not be written, before the work is done.
-
-    Raises:
-        SimjudgeError: `folder` is a file, or holds files that no result has.
-    """
+    """Refuse a place where a result must not be written, before the work is done."""
     folder = output_path(folder)
     if folder.is_file():
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
@@ -75,11 +68,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def refuse_studies(folders: Sequence[Path], names: Sequence[str]) -> None:
-    """Refuse the folder of a study where a result is needed, and name one in it.
-
-    Raises:
-        UsageError: one is the folder of a study.
-    """
+    """Refuse the folder of a study where a result is needed, and name one in it."""
     for folder in (each for each in folders if (each / STUDY_FILE).is_file()):
         places = [f"{place}/{name}" for name in names for place in ("*", "*/examples/*")]
         found = [path.parent for place in places for path in folder.glob(place)]

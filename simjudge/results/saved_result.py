@@ -23,7 +23,6 @@ class ResultEntry:
     Attributes:
         key: the class id as written in the file, or "overall".
         label: what to call it on the page.
-        numbers: its numbers.
     """
 
     key: str
@@ -61,7 +60,6 @@ class Result:
 
     Attributes:
         name: what to call it, the folder's name.
-        folder: where it is.
         header: version, parameters, inputs, class_names, losses as in the file.
         overall: all classes together; None where the folder holds only a sweep.
         classes: one entry a class, by class id.
@@ -115,11 +113,7 @@ def halves_of(side: str) -> str:
 
 
 def load_results(folders: Sequence[Path]) -> list[Result]:
-    """Read result folders; folders of the same name are told apart by number.
-
-    Raises:
-        SimjudgeError: a folder holds no result, or a file in it is damaged.
-    """
+    """Read result folders; folders of the same name are told apart by number."""
     results: list[Result] = []
     taken: dict[str, int] = {}
     for folder in folders:
@@ -130,11 +124,7 @@ def load_results(folders: Sequence[Path]) -> list[Result]:
 
 
 def load_result(folder: Path, name: str | None = None) -> Result:
-    """Read one result folder.
-
-    Raises:
-        SimjudgeError: the folder holds no result, or a file in it is damaged.
-    """
+    """Read one result folder."""
     from simjudge.results.result_fields import read_result, read_sweep  # noqa: PLC0415 - pydantic is slow to import
 
     name = folder.resolve().name if name is None else name

@@ -12,11 +12,7 @@ from simjudge.ros.description import Process, Value
 
 
 def command_line(process: Process, namespace: str = "") -> list[str]:
-    """What to run: nodes of simjudge as modules of this Python, other programs from PATH.
-
-    Raises:
-        SimjudgeError: there is no such program here.
-    """
+    """What to run: nodes of simjudge as modules of this Python, other programs from PATH."""
     if process.package == "simjudge":
         program = [sys.executable, "-m", f"simjudge.nodes.{process.executable}"]
     else:

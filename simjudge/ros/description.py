@@ -30,9 +30,7 @@ class Argument:
     """What can be said when a graph is started, as NAME:=TEXT.
 
     Attributes:
-        name: of the argument.
         default: the text where none is given; None where it must be given.
-        description: what it does.
         choices: the texts it may be, an empty one among them where it need not be given; empty for any.
     """
 
@@ -56,8 +54,6 @@ class Process:
     Attributes:
         name: of its node; logs are named by it.
         executable: its name in the package; nodes of simjudge are modules of that name too.
-        package: that it is installed with.
-        parameters: of the node.
         remappings: (from, to) pairs of topic names, the first that fits counts.
         arguments: of the program, before the ones for ROS.
         parameter_files: YAML files of ROS parameters, over `parameters`, later ones over earlier ones.
@@ -93,7 +89,6 @@ class Graph:
     Attributes:
         name: of the launch file and of the word behind `simjudge run`.
         summary: what it is for, in a line.
-        arguments: what can be said.
         build: the programs, from all arguments' texts. They stand in the order in which they end: who makes data
             before who takes it.
     """
@@ -104,11 +99,7 @@ class Graph:
     build: Callable[[Values], tuple[Process, ...]]
 
     def complete(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Complete the given arguments with the defaults.
-
-        Raises:
-            UsageError: an argument is unknown or missing, or has a text that is none of its choices.
-        """
+        """Complete the given arguments with the defaults."""
         known = {argument.name: argument for argument in self.arguments}
         for name in given:
             if name not in known:
@@ -143,12 +134,7 @@ class Graph:
         ]
 
     def processes(self, given: Mapping[str, str]) -> tuple[Process, ...]:
-        """The programs to run, each with the names of those that end before it.
-
-        Raises:
-            UsageError: see `complete`, or arguments that do not go together.
-            SimjudgeError: a file that is named cannot be read.
-        """
+        """The programs to run, each with the names of those that end before it."""
         return _in_turn(self.build(self.complete(given)))
 
 
@@ -184,9 +170,6 @@ def parse_arguments(words: Iterable[str]) -> dict[str, str]:
 
     Args:
         words: `NAME:=TEXT` each.
-
-    Raises:
-        UsageError: a word is not of that form, or a name comes twice.
     """
     out: dict[str, str] = {}
     for word in words:

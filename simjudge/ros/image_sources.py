@@ -29,9 +29,6 @@ def played_topics(values: Values) -> PlayedTopics | None:
 
     Returns:
         The topics to play; None where images come from a camera.
-
-    Raises:
-        SimjudgeError: the recording cannot be read, or holds no images.
     """
     if not values["bag"]:
         return None
@@ -48,9 +45,6 @@ def image_processes(
 
     Returns:
         Player and bridge, as far as they are needed; and the detector.
-
-    Raises:
-        UsageError: a recording and a camera are given together.
     """
     loops = parse_bool("loop", values["loop"])
     every = values["every_frame"]

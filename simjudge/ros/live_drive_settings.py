@@ -17,10 +17,6 @@ DRIVE_ROWS = tuple(replace(row, name=_PREFIX + row.name) for row in _OWN)
 
 
 def drive_settings(value: Callable[[str], Any]) -> DriveComparisonSettings:
-    """The settings of a live comparison of drives.
-
-    Raises:
-        UsageError: one of them makes no sense.
-    """
+    """The settings of a live comparison of drives."""
     own = {row.name: value(_PREFIX + row.name) for row in _OWN}
     return DriveComparisonSettings(**own, **{name: value(name) for name in _SHARED})

@@ -28,9 +28,6 @@ def live_judge(values: Values, given: dict[str, Value]) -> Process:
 
     Args:
         given: its parameters beside those of the method and of a live comparison.
-
-    Raises:
-        UsageError: a text is no value of its setting.
     """
     live = given_parameters(LIVE_ROWS, values)
     patience = PATIENCE + float(live.get("certainty_time", ValidationSettings.certainty_time))  # type: ignore[arg-type]
@@ -39,9 +36,5 @@ def live_judge(values: Values, given: dict[str, Value]) -> Process:
 
 
 def parameters(values: Values) -> dict[str, Value]:
-    """The parameters of validation_node that were given.
-
-    Raises:
-        UsageError: a text is no value of its setting.
-    """
+    """The parameters of validation_node that were given."""
     return given_parameters(ROWS, values)

@@ -30,11 +30,8 @@ class Endpoint(NamedTuple):
 
     Attributes:
         topic: its name, relative to the node's namespace unless it begins with a slash.
-        type: of its messages.
         qos: what is offered or requested: CAMERA, RELIABLE, LATCHED or RECORDED.
-        purpose: what the messages are.
         when: the condition under which the endpoint exists, "" for always.
-        depth: messages that the middleware keeps.
         type_parameter: the node's parameter that may name another message type, "" for none.
         reliability_parameter: the node's parameter that sets the reliability, "" for none.
     """
@@ -54,8 +51,6 @@ class Service(NamedTuple):
 
     Attributes:
         name: `~` stands for the node's own name.
-        type: of the service.
-        purpose: what it does.
         when: the condition under which it exists, "" for always.
     """
 
@@ -66,40 +61,22 @@ class Service(NamedTuple):
 
 
 class NodeInterface(NamedTuple):
-    """A node's topics and services. Every node publishes /diagnostics too.
-
-    Attributes:
-        publishes: topics that it publishes.
-        subscribes: topics that it subscribes to.
-        serves: its services.
-    """
+    """A node's topics and services. Every node publishes /diagnostics too."""
 
     publishes: tuple[Endpoint, ...] = ()
     subscribes: tuple[Endpoint, ...] = ()
     serves: tuple[Service, ...] = ()
 
     def publisher(self, topic: str) -> Endpoint:
-        """The declaration of a published topic.
-
-        Raises:
-            KeyError: the node does not declare it.
-        """
+        """The declaration of a published topic."""
         return _find(self.publishes, topic)
 
     def subscription(self, topic: str) -> Endpoint:
-        """The declaration of a topic that the node subscribes to.
-
-        Raises:
-            KeyError: the node does not declare it.
-        """
+        """The declaration of a topic that the node subscribes to."""
         return _find(self.subscribes, topic)
 
     def service(self, name: str) -> Service:
-        """The declaration of a service.
-
-        Raises:
-            KeyError: the node does not declare it.
-        """
+        """The declaration of a service."""
         return next((each for each in self.serves if each.name == name), None) or _missing(name)
 
 

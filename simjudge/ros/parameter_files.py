@@ -48,12 +48,7 @@ class _Entry(NamedTuple):
 
 
 def find_parameter_file(given: str) -> Path:
-    """The file of a path, or the sample of a name that comes with simjudge; its content is checked.
-
-    Raises:
-        UsageError: there is no such file.
-        SimjudgeError: the file is none, or names a node or a parameter that does not exist, or a value that cannot be.
-    """
+    """The file of a path, or the sample of a name that comes with simjudge; its content is checked."""
     if not is_file(Path(given)) and Path(given).suffix:
         raise UsageError(f"params_file:={given}: there is no such file")
     path = find_file(given, PARAMETERS)
@@ -62,11 +57,7 @@ def find_parameter_file(given: str) -> Path:
 
 
 def check_parameter_file(path: Path) -> None:
-    """Check the names and values of a parameter file.
-
-    Raises:
-        SimjudgeError: it is not readable, or has a name or value that cannot be; the message names file and line.
-    """
+    """Check the names and values of a parameter file."""
     file = read_yaml(path)
     for entry in _entries(file):
         problem = _problem(entry)

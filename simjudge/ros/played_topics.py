@@ -19,11 +19,9 @@ class PlayedTopics(NamedTuple):
     """What to play.
 
     Attributes:
-        topics: the recording's names.
         remappings: from them to the graph's names, where those differ.
         images: the recording's topic of the images.
         labels: the recording's topic of the labels, "" where there are none.
-        compressed: whether the images are.
         camera_info: the recording's topic of the camera's calibration, "" where there is none.
     """
 
@@ -41,9 +39,6 @@ def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
     Args:
         absolute: topics that have the graph's names already stay as they are; else all are made relative, so that they
             go into a namespace.
-
-    Raises:
-        SimjudgeError: it cannot be read, or holds no images, or those of several cameras.
     """
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
     from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415

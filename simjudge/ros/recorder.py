@@ -17,11 +17,7 @@ RECORDER_ARGUMENTS = arguments_of(_ROWS)
 
 
 def recorder(values: Values, topics: list[str]) -> Process:
-    """The program that records topics to `out`.
-
-    Raises:
-        UsageError: a recording of that name cannot be stored so.
-    """
+    """The program that records topics to `out`."""
     parameters: dict[str, Value] = {"out": values["out"], "topics": topics, **given_parameters(_ROWS, values)}
     compression = cast("CompressionName", values["compression"])
     if compression == "none":

@@ -45,11 +45,7 @@ class ReplayedTopics(NamedTuple):
     """What of a recording is played for a replay.
 
     Attributes:
-        topics: the recording's names.
         remappings: from them to what replay_node takes.
-        pose_type: as replay_node has it.
-        trigger: "image" or "camera_info".
-        compressed: whether the images are.
     """
 
     topics: list[str]
@@ -69,9 +65,6 @@ def replay_parameters(values: Values, played: ReplayedTopics | None) -> dict[str
 
     Args:
         played: what of a recording is played, None without one.
-
-    Raises:
-        UsageError: a text is no number, or no yes or no.
     """
     out = given_parameters(REPLAY_ROWS, values)
     out |= {"pose_type": values["pose_type"], "trigger": values["trigger"]}
@@ -91,10 +84,6 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
 
     Returns:
         The images (or camera_info) and the poses, under the names that replay_node subscribes to.
-
-    Raises:
-        UsageError: the recording has no such images, or its poses are of another type than is asked for.
-        SimjudgeError: it cannot be read, or the poses cannot be told.
     """
     from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
     from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415

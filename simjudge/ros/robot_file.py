@@ -21,7 +21,6 @@ class Robot:
 
     Attributes:
         remappings: the robot's topic by simjudge's, both relative to the robot's namespace.
-        parameters: by node, over simjudge's own.
     """
 
     remappings: Mapping[str, str] = field(default_factory=dict)
@@ -77,12 +76,7 @@ class RobotFile(Fields):
 
 
 def read_robot(given: str) -> Robot:
-    """Read a robot's file, or the one of a name that comes with simjudge.
-
-    Raises:
-        UsageError: there is no such file, nor a robot of that name.
-        SimjudgeError: the file is no robot; the message names file and field.
-    """
+    """Read a robot's file, or the one of a name that comes with simjudge."""
     if not given:
         return Robot()
     file = read_document(find_file(given, ROBOT), RobotFile, "robot").content

@@ -34,11 +34,7 @@ def arguments_of(rows: Iterable[Setting], **defaults: str) -> tuple[Argument, ..
 
 
 def given_parameters(rows: Iterable[Setting], values: Values) -> dict[str, Value]:
-    """ROS parameters from launch arguments; what is not given is left out.
-
-    Raises:
-        UsageError: a text is no value of its setting.
-    """
+    """ROS parameters from launch arguments; what is not given is left out."""
     # An empty text is no list of one empty text.
     said = [row for row in rows if values[row.name] or not row.many]
     parsed = [(row, row.parse(values[row.name], f"{row.name}:={values[row.name]}")) for row in said]

@@ -61,12 +61,7 @@ ARGUMENTS = (
 
 
 def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:
-    """The programs of a simulated drive: world, detector, driver, judge, recorder and viewers.
-
-    Raises:
-        UsageError: arguments that do not go together.
-        SimjudgeError: the scene cannot be read, or cannot be driven.
-    """
+    """The programs of a simulated drive: world, detector, driver, judge, recorder and viewers."""
     judged = bool(values["reference"] or values["reference_drives"])
     if values["result"] and not judged:
         raise UsageError("result:= is the comparison's with reference:= or reference_drives:=; out:= records the drive")

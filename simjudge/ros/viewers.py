@@ -11,14 +11,7 @@ from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, n
 
 
 class RvizLayout(NamedTuple):
-    """A layout of RViz.
-
-    Attributes:
-        file: in config/rviz.
-        topics: that it shows.
-        frame: its fixed frame.
-        whose: what frame that is.
-    """
+    """A layout of RViz."""
 
     file: str
     topics: tuple[str, ...]
@@ -63,12 +56,7 @@ def rviz_arguments(default: str, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Ar
 
 
 def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tuple[Process, ...]:
-    """The programs that show a run: RViz, rerun.
-
-    Raises:
-        UsageError: a text is no yes or no.
-        SimjudgeError: the layout is not installed.
-    """
+    """The programs that show a run: RViz, rerun."""
     out = []
     asked = _has_screen() if values["rviz"] == "auto" else parse_bool("rviz", values["rviz"])
     if asked and _has_rviz():
@@ -83,11 +71,7 @@ def viewer_processes(values: Values, layout: RvizLayout = CAMERA_LAYOUT) -> tupl
 
 
 def missing_viewers(values: Values) -> tuple[str, ...]:
-    """Say what was asked for and is not there; a run goes on without it.
-
-    Raises:
-        UsageError: a text is no yes or no.
-    """
+    """Say what was asked for and is not there; a run goes on without it."""
     if values.get("rviz", "auto") == "auto" or not parse_bool("rviz", values["rviz"]) or _has_rviz():
         return ()
     line = (

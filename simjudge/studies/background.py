@@ -28,14 +28,7 @@ _NICENESS = 10
 
 @dataclass(frozen=True)
 class ComparisonJob:
-    """Two sets to compare in one direction or in both.
-
-    Attributes:
-        a: the predicted set, with predictions.
-        b: the predicting set, with predictions.
-        settings: of the comparison.
-        both: also compare A predicting B.
-    """
+    """Two sets to compare in one direction or in both."""
 
     a: FrameSet
     b: FrameSet
@@ -48,7 +41,6 @@ class DirectionNumbers:
     """The numbers of both directions.
 
     Attributes:
-        forward: of B predicting A.
         backward: of A predicting B; None where it was not asked for.
     """
 

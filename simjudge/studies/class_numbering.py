@@ -16,11 +16,7 @@ from simjudge.core.text import list_some, nearest_name, one_line
 
 
 def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
-    """B with the class ids of A: matched by name where both sets name their classes, else by id.
-
-    Raises:
-        SimjudgeError: no class of B's objects is a class of A's objects.
-    """
+    """B with the class ids of A: matched by name where both sets name their classes, else by id."""
     matched = ClassNumbering(a.class_names).apply(b)
     in_a, in_b = set(a.objects.class_id.tolist()), set(matched.objects.class_id.tolist())
     if not in_a & in_b:
@@ -114,10 +110,6 @@ def chosen_classes(a: FrameSet, b: FrameSet, wanted: Iterable[str] | None) -> tu
 
     Args:
         wanted: the names of the classes that are judged; None for all.
-
-    Raises:
-        UsageError: neither set has a class of one of these names.
-        SimjudgeError: a set has no labelled object of any of them.
     """
     selection = ClassSelection(wanted or (), (a, b))
     return selection.apply(a), selection.apply(b)
@@ -135,10 +127,6 @@ class ClassSelection:
 
         Args:
             sets: what is compared. In a set without names a number means what the first set with names calls it.
-
-        Raises:
-            UsageError: no set has a class of that name.
-            SimjudgeError: a set has no labelled object of any of them.
         """
         self._wanted = {normalized_name(name): name for name in wanted}
         self._names = next((each.class_names for each in sets if each.class_names), {})
@@ -187,9 +175,6 @@ def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> 
 
     Args:
         rename: the new name by the name that the set has, or by the number of a class without a name.
-
-    Raises:
-        SimjudgeError: the set has no class of such a name.
     """
     names = rename_class_names(frames, rename, option)
     if names == frames.class_names:
@@ -208,11 +193,7 @@ def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> 
 
 
 def rename_class_names(frames: FrameSet, rename: Mapping[str, str], option: str) -> dict[int, str]:
-    """The class names of a set, some of them changed; several numbers may then have one name.
-
-    Raises:
-        SimjudgeError: the set has no class of such a name.
-    """
+    """The class names of a set, some of them changed; several numbers may then have one name."""
     tables = [frames.objects] + ([] if frames.predictions is None else [frames.predictions])
     used = {int(k) for table in tables for k in np.unique(table.class_id)}
     known = {k: frames.class_name(k) for k in sorted({*frames.class_names, *used})}
@@ -240,10 +221,6 @@ def match_predicted_classes(frames: FrameSet, rename: Mapping[str, str]) -> Fram
 
     Args:
         rename: by what the predictions call a class (its number where it has no name), what the labels call it.
-
-    Raises:
-        SimjudgeError: predictions and labels have no class in common and one of them has no names, or a new name is
-            none of the set's.
     """
     found = frames.predictions
     if found is None or frames.classless or not len(found) or not len(frames.objects):

@@ -91,9 +91,6 @@ def patch_sizes(given: str | Sequence[Any]) -> tuple[tuple[int, int], ...]:
 
     Args:
         given: what `patch_size` reads, each; or text with commas between, as in "80,120" or "60x120".
-
-    Raises:
-        UsageError: one of them is no size.
     """
     parts = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else given
     return tuple(patch_size(part) for part in parts)
@@ -104,9 +101,6 @@ def class_list(given: str | Iterable[str]) -> tuple[str, ...] | None:
 
     Returns:
         The names; None where there are none.
-
-    Raises:
-        UsageError: one of them is no text, or empty.
     """
     parts = [given] if isinstance(given, str) else list(given)
     if not all(isinstance(part, str) for part in parts):
@@ -125,9 +119,6 @@ def block_seconds(value: Any) -> float | None:
 
     Returns:
         Seconds; None for AUTO.
-
-    Raises:
-        UsageError: it is neither, or out of range.
     """
     if value == AUTO:
         return None
@@ -222,11 +213,7 @@ class MethodSettings(SemanticSettings):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        """Check the values, one by one and together.
-
-        Raises:
-            UsageError: one of them makes no sense.
-        """
+        """Check the values, one by one and together."""
         super().__post_init__()
         _ = self.method
         if self.sensor == LIDAR and self.preset == "cpd":
@@ -278,7 +265,6 @@ class UnitSettings(MethodSettings):
         block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
             each set.
         unit: what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets.
-        seed: of the draws.
     """
 
     block: float | None = setting(

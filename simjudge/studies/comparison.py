@@ -53,7 +53,6 @@ class Comparison:
 
     Attributes:
         result: numbers, and the contexts of every class.
-        parameters, inputs: the entries of result.json.
         losses: what was left out; saving adds damaged pictures of the gallery.
     """
 
@@ -76,9 +75,6 @@ class Comparison:
 
         Args:
             per_kind: the most contexts of each kind and class that the gallery shows.
-
-        Raises:
-            SimjudgeError: the folder holds something else, or cannot be written.
         """
         sets = (self.result.a.frames, self.result.b.frames)
         height, width = self.parameters["patch"]
@@ -104,9 +100,6 @@ def compare_sets(
 
     Args:
         run: who does the parts of the join; all cores of this machine where not given.
-
-    Raises:
-        SimjudgeError: a set cannot be read, or the sets cannot be compared.
     """
     sides = read_inputs(a, b, settings, log=log, progress=progress)
     losses = Losses()
@@ -145,12 +138,7 @@ def read_inputs(
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> tuple[InputSet, InputSet]:
-    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go.
-
-    Raises:
-        UsageError: neither set has a class of a name that was asked for.
-        SimjudgeError: a set, predictions or the model cannot be read; a set holds nothing of the classes.
-    """
+    """Read both sets; the settings' model runs on every set whose predictions were not given. Other classes go."""
     if settings.task == SEMANTIC:
         sides = read_semantic_inputs(a, b, settings, log=log, progress=progress)
         _log_detectors(sides, log)

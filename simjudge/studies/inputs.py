@@ -27,7 +27,6 @@ class InputSet:
     Attributes:
         path: of the set; None where it was given in memory.
         predictions_path: of predictions from elsewhere; None where the set's own count.
-        frames: the set.
         format: of the path, as `simjudge.data.sets.sniff_format` says it; IN_MEMORY for a set that was given in memory.
         range_image: rows, columns and elevations of range images, see `RangeGrid.content`; None for pictures.
         rename: new names that classes of the set were given, by the name that the set has.
@@ -65,9 +64,6 @@ class InputSet:
 
         Args:
             pairs: old and new names; None or none for the side as it is.
-
-        Raises:
-            SimjudgeError: the set has no class of such a name.
         """
         rename = dict(pairs or ())
         return replace(self, frames=rename_classes(self.frames, rename, option), rename=rename) if rename else self
@@ -86,10 +82,6 @@ def read_input(
     Args:
         image_topic: in a recording of several cameras, a topic or the camera's name.
         allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Raises:
-        UsageError: the set is one of clouds.
-        SimjudgeError: one of them cannot be read, or no frame fits the predictions.
     """
     if isinstance(source, CloudSet):
         raise UsageError(f"{source.name}: is a set of clouds; give --sensor lidar")

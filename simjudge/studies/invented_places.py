@@ -45,7 +45,6 @@ class JudgedPlaces(ShortRepr):
         frame: (N,) the frame of each.
         centre: (N, 2) of the place, pixels.
         invented: (N,) 1 where an invention has its centre there, else 0.
-        contexts: the patch around each.
     """
 
     frame: IntArray

@@ -41,10 +41,6 @@ def join_runner(scheduler: str | None, share: str | None, log: Log) -> Iterator[
         scheduler: address of a Dask scheduler; None: all cores of this machine.
         share: folder, or address that fsspec knows, through which the workers get the contexts; None for a temporary
             folder of this machine, which does where the workers run here.
-
-    Raises:
-        UsageError: Dask is not installed, or `share` is given alone.
-        SimjudgeError: no scheduler answers, or its workers have another version of simjudge.
     """
     if scheduler is None:
         if share is not None:
@@ -67,11 +63,7 @@ class _ClusterRunner:
         self._client, self._share, self._given = client, share, given
 
     def run_parts(self, plan: JoinPlan, parts: Sequence[IntArray]) -> Iterator[PartResult]:
-        """Do all parts.
-
-        Raises:
-            SimjudgeError: the folder cannot be written, a worker cannot read it, or the cluster is gone.
-        """
+        """Do all parts."""
         from distributed.client import FutureCancelledError  # noqa: PLC0415 - an extra
         from distributed.scheduler import KilledWorker  # noqa: PLC0415 - an extra
 
@@ -144,11 +136,7 @@ def _write_plan(plan: JoinPlan, files: Any, folder: str) -> None:
 
 @lru_cache(maxsize=2)
 def _read_plan(place: str) -> JoinPlan:
-    """A plan whose arrays are the file itself, mapped into memory: what is not looked at is not read.
-
-    Raises:
-        SimjudgeError: a client of another version wrote it: this worker came after the client had checked the others.
-    """
+    """A plan whose arrays are the file itself, mapped into memory: what is not looked at is not read."""
     from fsspec.core import url_to_fs  # noqa: PLC0415 - comes with Dask
     from fsspec.implementations.local import LocalFileSystem  # noqa: PLC0415 - comes with Dask
 
@@ -184,10 +172,6 @@ def connect_to_scheduler(address: str, log: Log) -> Iterator[tuple[Any, int]]:
 
     Yields:
         Dask's client, and the number of threads that the scheduler's workers have now; 0 if it has no workers yet.
-
-    Raises:
-        UsageError: Dask is not installed.
-        SimjudgeError: no scheduler answers, or a worker has another version of simjudge.
     """
     try:
         from distributed import Client  # noqa: PLC0415 - an extra

@@ -36,9 +36,6 @@ def judge_patches(
 
     Returns:
         The patches as objects of one class, on the frames that took part, with their contexts.
-
-    Raises:
-        SimjudgeError: no frame has both pictures, or no patch fits into one.
     """
     stride = method.patch if method.stride is None else (method.stride, method.stride)
     used: list[int] = []
@@ -97,7 +94,6 @@ class MarkedImages:
 
     Attributes:
         frames: the set, with images and label pictures of both kinds.
-        classes: the numbers of its classes.
         width: to which images are scaled, pixels; None leaves them as they are.
     """
 

@@ -23,7 +23,6 @@ class JudgedSet(ShortRepr):
     """A set whose frames are all labelled and predicted, with the performance of its objects.
 
     Attributes:
-        frames: the set.
         assignment: performance of each object, and the prediction assigned to it.
         average_precision: by class id, mAP50 and mAP50-95; empty where not asked for.
         ranked: by class id, the predictions by score and the objects that they hit, of average precision.
@@ -50,9 +49,6 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
 
     Args:
         precision: also compute average precision, which sets with cuboids do not have.
-
-    Raises:
-        SimjudgeError: there are no predictions, no labels, or no frame has both.
     """
     require_labels(frames)
     if frames.predictions is None:
@@ -75,11 +71,7 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
 
 
 def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:
-    """The performance of every object of a set (Eq. [1], arXiv 2208.01022).
-
-    Raises:
-        UsageError: the metric is not "iou", or the objects have cuboids, and the method is that of the authors' tool.
-    """
+    """The performance of every object of a set (Eq. [1], arXiv 2208.01022)."""
     if method.integer_boxes and frames.objects.cuboid is not None:
         raise UsageError("preset cpd: is the authors' tool, which knows boxes in pictures alone")
     if method.integer_boxes and metric != "iou":

@@ -53,7 +53,6 @@ class KrcFindings(ShortRepr):
 
     Attributes:
         findings: in the order of the page.
-        losses: what was left out.
     """
 
     findings: Sequence[StudyFinding]
@@ -77,9 +76,6 @@ def find_krc(  # noqa: PLR0913 - one recording each
 
     Args:
         real: the drive, of the real sensors or what stands in for them.
-
-    Raises:
-        SimjudgeError: a recording cannot be read, or lacks what is to be compared.
     """
     world, losses = read_scene(scene), Losses()
     clouds = {name: read_clouds(path) for name, path in (("real", real), ("ideal", ideal), ("physical", physical))}

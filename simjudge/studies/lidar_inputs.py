@@ -25,12 +25,7 @@ def read_lidar_inputs(
     a: FrameSet | CloudSource, b: FrameSet | CloudSource, settings: MethodSettings, *, log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> tuple[InputSet, InputSet]:  # fmt: skip
-    """Read both sets of clouds as range images; the settings' model runs on both.
-
-    Raises:
-        UsageError: a setting is of pictures alone.
-        SimjudgeError: a set or the model cannot be read, nothing is labelled, or no detector has run.
-    """
+    """Read both sets of clouds as range images; the settings' model runs on both."""
     from simjudge.detectors.assignment import with_object_classes  # noqa: PLC0415 - slow to import
     from simjudge.detectors.range_images.scan_frames import scan_frames  # noqa: PLC0415
 

@@ -46,7 +46,6 @@ class LidarSettings(DetectorSettings):
     """What is compared: pictures or scans; and how scans become range images.
 
     Attributes:
-        sensor: CAMERA or LIDAR.
         cuboid_iou: IoU of cuboids, "3d" or "bev".
         paint: what an object's pixels in the range image are: "cuboids" or "points".
         range_columns: columns of the range image around the turn.

@@ -57,14 +57,10 @@ class PairResult:
 
     Attributes:
         a, b: the sets, as they were compared (B with A's class ids).
-        classes: by class id.
-        overall: certainty over all classes together.
         numbers: of each class and of all together.
         losses: frames that could not take part.
-        units: what was drawn independently.
         balance: by class id, how unlike the objects of batches are; empty where nothing was drawn.
         painted: what the patches were painted from.
-        method: what a context is.
         comparison, settings: what was compared, and how, with the patch that was chosen.
     """
 

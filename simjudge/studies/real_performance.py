@@ -40,7 +40,6 @@ class ClassPerformance:
     """The mean performance of one class in reality.
 
     Attributes:
-        label: the class, or "all".
         estimate: with its interval, beside that of the real frames alone.
         held_back: mean over all real frames, where some of them were held back to check the estimate; else None.
     """

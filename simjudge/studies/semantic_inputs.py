@@ -21,11 +21,7 @@ def read_semantic_inputs(
     a: FrameSet | CloudSet | Path | str, b: FrameSet | CloudSet | Path | str, settings: MethodSettings, *, log: Log,
     progress: ProgressBar,
 ) -> tuple[InputSet, InputSet]:  # fmt: skip
-    """Read both sets with their label pictures, labelled and predicted.
-
-    Raises:
-        SimjudgeError: a set, predictions or the net cannot be read; a set has no label pictures, or no predicted ones.
-    """
+    """Read both sets with their label pictures, labelled and predicted."""
     sides = []
     for source, predictions, topic, pairs, option in (
         (a, settings.a_predictions, settings.a_image_topic, settings.a_rename, "--a-rename"),
@@ -55,11 +51,7 @@ def require_label_pictures(frames: FrameSet) -> None:
 
 
 def with_pixels_judged(frames: FrameSet) -> FrameSet:
-    """A set whose frames count as labelled and predicted where they have the label pictures.
-
-    Raises:
-        SimjudgeError: it lacks label pictures of one kind.
-    """
+    """A set whose frames count as labelled and predicted where they have the label pictures."""
     require_label_pictures(frames)
     semantic, predicted = frames.semantic, frames.predicted_semantic
     if semantic is None or predicted is None:

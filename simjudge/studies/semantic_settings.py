@@ -17,7 +17,6 @@ class SemanticSettings(LidarSettings):
     """What is judged: objects, or the pixels of label pictures; and how those are cut into patches.
 
     Attributes:
-        task: OBJECTS or SEMANTIC.
         stride: from patch to patch, pixels; None for the patch's size.
         width: to which pictures and label pictures are scaled, pixels; None leaves them as they are.
     """

@@ -36,7 +36,6 @@ class SetComparison(ShortRepr):
     Attributes:
         sets: A and B, with the performance of their objects.
         units: the sampling units of their objects.
-        method: what a context is.
         adjusts: whether performance is adjusted where batches hold unlike objects.
         balance: of each class that was compared: how unlike they are, and what was expected of them.
         draws_made: how many draws were made of each batch.
@@ -141,7 +140,6 @@ class ScheduledComparison:
 
     Attributes:
         comparison: the sets, judged by one detector.
-        schedule: its draws.
         swapped: A has the objects of the first comparison's B, and B those of its A.
     """
 

@@ -21,10 +21,7 @@ class StudyFinding:
     """What the source found, and what was found here.
 
     Attributes:
-        name: a few words.
-        source: what the source found.
         here: what was found here, with numbers.
-        agrees: YES, NO or UNDECIDED.
         numbers: behind `here`, by name; None where there is none.
     """
 
@@ -47,11 +44,7 @@ def _known(value: float | None) -> float | None:
 
 
 def read_findings(folder: Path) -> list[StudyFinding]:
-    """Read findings that were written.
-
-    Raises:
-        SimjudgeError: there are none, or the file is damaged.
-    """
+    """Read findings that were written."""
     path = folder / FINDINGS
     try:
         return [StudyFinding(**each) for each in json.loads(path.read_text(encoding="utf-8"))["findings"]]

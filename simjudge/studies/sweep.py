@@ -58,22 +58,13 @@ class SweptPoints:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The comparisons of a sweep.
-
-    Attributes:
-        content: of sweep.json (docs/results.md).
-        losses: what was left out.
-    """
+    """The comparisons of a sweep."""
 
     content: dict[str, Any]
     losses: Losses
 
     def save(self, folder: Path) -> None:
-        """Write sweep.json, beside the comparison of the same sets if one is there: the report shows both.
-
-        Raises:
-            SimjudgeError: the folder holds something that no result has, or cannot be written.
-        """
+        """Write sweep.json, beside the comparison of the same sets if one is there: the report shows both."""
         check_result_folder(folder)
         write_json(folder / SWEEP, self.content)
 
@@ -81,11 +72,7 @@ class Sweep:
 def sweep_sets(
     a: Source, b: Source, settings: SweepSettings, *, log: Log = no_log, progress: ProgressBar = no_progress
 ) -> Sweep:
-    """Read both sets, detect where a detector is given, and compare them along theta and along the patch size.
-
-    Raises:
-        SimjudgeError: a set cannot be read, or the sets cannot be compared.
-    """
+    """Read both sets, detect where a detector is given, and compare them along theta and along the patch size."""
     inputs = read_inputs(a, b, settings, log=log, progress=progress)
     set_a, set_b = (each.frames for each in inputs)
     losses = Losses()

@@ -50,9 +50,6 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
 
     Args:
         given: by name, what typer read; texts for settings that have a form of their own.
-
-    Raises:
-        UsageError: a value that the setting may not have.
     """
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}

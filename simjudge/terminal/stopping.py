@@ -64,11 +64,7 @@ class Stopping:
 
     @classmethod
     def check(cls) -> None:
-        """Raise an interrupt again that was swallowed.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C came, and the command has not noticed yet.
-        """
+        """Raise an interrupt again that was swallowed."""
         only = cls._only
         if only is not None and only.swallowed:
             only.swallowed = False

@@ -36,7 +36,6 @@ class Cloud(ShortRepr):
     Attributes:
         table: a row a point, with the fields of its source.
         height: rows of an organized cloud, which the table holds one after the other; 1 for others.
-        viewpoint: of the sensor.
         where: names the cloud in messages: its file, or recording, topic and stamp.
     """
 

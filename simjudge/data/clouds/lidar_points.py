@@ -83,11 +83,7 @@ class LidarPoints(ShortRepr):
 
 
 def lidar_points(table: Table, where: str) -> LidarPoints:
-    """Find coordinates, intensities, rings and times of a cloud by the names that drivers give them.
-
-    Raises:
-        SimjudgeError: x, y or z is missing or no number, or rings are no whole numbers.
-    """
+    """Find coordinates, intensities, rings and times of a cloud by the names that drivers give them."""
     names = table.dtype.names or ()
     missing = [name for name in "xyz" if name not in names]
     if missing:

@@ -22,7 +22,6 @@ class AnnotatedFrames(ShortRepr):
     """The usable ones of the frames that an annotations file names.
 
     Attributes:
-        names: frame names.
         paths: image files, None where there is none.
         size: int64 (F, 2).
         entry: which entry of the file each frame is.

@@ -28,7 +28,6 @@ class LabelledShape:
     """A labelled shape.
 
     Attributes:
-        name: of its class.
         box: x0, y0, x1, y1, half-open, pixels.
         where: names it to a person: file and row.
         mask: its pixels.
@@ -51,10 +50,8 @@ class AnnotatedFrame:
     """A frame that an annotations file describes.
 
     Attributes:
-        name: of the frame, unique.
         picture: its image file; None where there is none.
         stated: width and height as the file states them, pixels; 0 where it does not.
-        where: names it to a person.
         shapes: what is labelled in it; None where nobody labelled it.
     """
 

@@ -27,7 +27,6 @@ class Topics:
         image_topic: of sensor_msgs/Image or CompressedImage; or the name of the camera, front for /front/image_raw.
         label_topic: of the ground truth: simjudge_msgs/LabelledObjectArray or vision_msgs/Detection2DArray.
         detection_topic: of what a detector found: simjudge_msgs/DetectionArray or vision_msgs/Detection2DArray.
-        cloud_topic: of sensor_msgs/PointCloud2.
     """
 
     image_topic: str | None = None
@@ -90,11 +89,7 @@ class Source:
 
     @cached_property
     def json(self) -> Any:
-        """The parsed content of a JSON file that holds an object or a list; None for anything else.
-
-        Raises:
-            SimjudgeError: the file begins like JSON and is none.
-        """
+        """The parsed content of a JSON file that holds an object or a list; None for anything else."""
         return load_json(self.path) if self.first_byte in (b"{", b"[") else None
 
 

@@ -22,8 +22,6 @@ class StreetFiles:
     """The files of a data set of label pictures.
 
     Attributes:
-        names: of the frames, unique.
-        images: of each frame.
         labels: the label picture of each frame, None where it has none.
     """
 

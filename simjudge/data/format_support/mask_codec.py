@@ -65,9 +65,6 @@ def check_mask_area(width: int, height: int) -> None:
 
     Args:
         width, height: of the mask, or of the image that it lies on, pixels.
-
-    Raises:
-        ValueError: it has more than `LARGEST_IMAGE` pixels.
     """
     if width * height > LARGEST_IMAGE:
         raise ValueError(f"a mask of {width}x{height} is over {LARGEST_IMAGE / 1e6:.0f} million pixels")
@@ -139,9 +136,6 @@ def mask_from_rle(runs: Any, width: int, height: int) -> MaskCrop:
     Args:
         width: of the image, pixels.
         height: of the image, pixels.
-
-    Raises:
-        ValueError: it is none, or not one for an image of this size.
     """
     from pycocotools import mask as coco  # noqa: PLC0415
 
@@ -166,9 +160,6 @@ def decode_rle_counts(text: str) -> list[int]:
 
     Returns:
         The lengths of the runs, the first of pixels that are not set.
-
-    Raises:
-        ValueError: a character is none of theirs, or the text is cut off.
     """
     counts: list[int] = []
     value, shift = 0, 0

@@ -24,11 +24,7 @@ def lies_below(path: Path, folder: Path, known: dict[Path, bool]) -> bool:
 
 
 def refuse_outside(frames: FrameSet, folder: Path) -> None:
-    """Refuse a set of which a picture is a file that lies elsewhere.
-
-    Raises:
-        SimjudgeError: a picture lies neither in the folder nor below it, all links followed.
-    """
+    """Refuse a set of which a picture is a file that lies elsewhere."""
     root, known = folder.resolve(), dict[Path, bool]()
     for index in range(len(frames)):
         path = image_file(frames.images, index)

@@ -124,9 +124,6 @@ def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses
 
     Args:
         size: int64 (F, 2), of the pictures, pixels.
-
-    Raises:
-        SimjudgeError: all boxes lie within a pixel of the corner: they are shares of the picture.
     """
     _refuse_shares(raw, size, where)
     if not len(raw.frame):

@@ -82,9 +82,6 @@ class Sidecar:
 
         Returns:
             The detector; None where the sidecar names none, or a frame's predictions are not those that it made.
-
-        Raises:
-            SimjudgeError: what the sidecar says is no detector.
         """
         if predictions is None or "detector" not in self.content:
             return None
@@ -105,9 +102,6 @@ def load_sidecar(folder: Path) -> Sidecar:
 
     Returns:
         The sidecar, an empty one where the folder has none.
-
-    Raises:
-        SimjudgeError: there is one, but it is damaged.
     """
     path = folder / FILE
     if not path.is_file():

@@ -35,11 +35,7 @@ _QUATERNION, _PLACE, _SIZE = ("qx", "qy", "qz", "qw"), ("tx_m", "ty_m", "tz_m"),
 
 
 def feather_columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Read columns of a feather file.
-
-    Raises:
-        SimjudgeError: it is no feather file, or a column is missing.
-    """
+    """Read columns of a feather file."""
     import pyarrow as pa  # noqa: PLC0415 - slow to load, and needed by this format alone
     from pyarrow import feather  # noqa: PLC0415
 

@@ -71,9 +71,6 @@ def read_bdd100k(path: Path) -> FrameSet:
 
     Returns:
         The set. A frame that a file lists is labelled, with or without labels.
-
-    Raises:
-        SimjudgeError: a file is damaged, or no frame can be used.
     """
     losses = Losses()
     files = _label_files(path) if path.is_dir() else [path]

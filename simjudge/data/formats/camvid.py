@@ -33,11 +33,7 @@ def sniff_camvid(path: Path) -> bool:
 
 
 def read_camvid(path: Path) -> FrameSet:
-    """Read a folder of CamVid.
-
-    Raises:
-        SimjudgeError: the table is damaged, or there is no image.
-    """
+    """Read a folder of CamVid."""
     file = _table(path)
     assert file is not None  # noqa: S101 - the sniffer has looked
     colours, names = read_class_table(file)
@@ -62,9 +58,6 @@ def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:
 
     Returns:
         Class numbers by colour, from 1 on, `UNLABELLED` for Void; and names by number.
-
-    Raises:
-        SimjudgeError: a row is none, or a colour stands twice.
     """
     colours: ColourTable = {}
     names: dict[int, str] = {}

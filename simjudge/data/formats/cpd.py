@@ -58,9 +58,6 @@ def write_cpd(frames: FrameSet, path: str | Path) -> Losses:
 
     Args:
         path: of the folder, which must not exist or be empty.
-
-    Raises:
-        SimjudgeError: something is there already, or it cannot be written.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

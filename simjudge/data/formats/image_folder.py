@@ -30,9 +30,6 @@ def read_image_folder(path: str | Path) -> FrameSet:
 
     Returns:
         The set; a name such as 12_000000500.png carries the frame's stamp.
-
-    Raises:
-        SimjudgeError: none of them can be read.
     """
     path = Path(path)
     losses = Losses()

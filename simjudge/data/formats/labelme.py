@@ -65,9 +65,6 @@ def read_labelme(path: Path) -> FrameSet:
     """Read a folder of labelme's files, or one file.
 
     A frame is called by its JSON file. Class ids are the places of the labels in their alphabetical order, from 0.
-
-    Raises:
-        SimjudgeError: a file is damaged, or no frame can be used.
     """
     losses = Losses()
     frames = [_frame(file, losses) for file in (_label_files(path) if path.is_dir() else [path])]

@@ -49,9 +49,6 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
 
     The picture of a file is the one of its name, else the one that the file names. A picture without a file is not
     labelled. Class ids are the places of the names in their alphabetical order, from 0.
-
-    Raises:
-        SimjudgeError: a file is no XML, or no frame can be used.
     """
     path = Path(path)
     losses = Losses()

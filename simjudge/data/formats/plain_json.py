@@ -47,20 +47,13 @@ def read_plain_json(path: str | Path) -> FrameSet:
     "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
     score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
     "objects" is not labelled, one without "predictions" has had no detector on it.
-
-    Raises:
-        SimjudgeError: not such a file, or empty.
     """
     path = Path(path)
     return read_plain_content(load_json(path), path)
 
 
 def read_plain_content(content: Any, path: Path) -> FrameSet:
-    """Read a plain JSON file that is parsed already; see `read_plain_json`.
-
-    Raises:
-        SimjudgeError: it is no list of frames, or holds no usable one.
-    """
+    """Read a plain JSON file that is parsed already; see `read_plain_json`."""
     if not is_plain(content):
         raise SimjudgeError(f"{path}: no list of frames with 'size', 'objects' and 'predictions' in it")
     frames = content["frames"] if isinstance(content, dict) else content

@@ -53,9 +53,6 @@ def read_solo(path: Path) -> FrameSet:
     Returns:
         The set. A capture without a bounding box labeler is not labelled. Frames have no stamps, because each
         sequence begins at 0.
-
-    Raises:
-        SimjudgeError: a file is damaged, or no frame can be used.
     """
     losses = Losses()
     captures = [each for file in _frame_files(path) for each in _captures(file, losses)]

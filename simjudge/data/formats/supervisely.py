@@ -56,9 +56,6 @@ def read_supervisely(path: str | Path) -> FrameSet:
 
     Returns:
         The set: all sets of a project together. Where two pictures have one name, the set's name stands in front.
-
-    Raises:
-        SimjudgeError: a file is damaged, or no frame can be used.
     """
     path = Path(path)
     losses = Losses()
@@ -147,12 +144,7 @@ def _class_names(path: Path, texts: Sequence[dict[str, Any]]) -> dict[int, str]:
 
 @dataclass
 class _ShapeRows:
-    """The shapes of all frames, as they are read.
-
-    Attributes:
-        ids: class id by title.
-        losses: takes what cannot be used.
-    """
+    """The shapes of all frames, as they are read."""
 
     ids: dict[str, int]
     losses: Losses

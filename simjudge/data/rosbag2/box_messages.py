@@ -38,7 +38,6 @@ class BoxColumns:
 
     Attributes:
         where: how to name the topic to a person.
-        messages: a head for each message.
         message, number: the message each row is from, and which of its boxes it is.
         class_id, box, score, instance, distance, visible, mask: the rows; a class that is known by name only has a
             string, distance and visible share are None where unknown.
@@ -69,9 +68,6 @@ class BoxColumns:
         Args:
             stamp: of its header, nanoseconds.
             time: when it was recorded, nanoseconds.
-
-        Raises:
-            SimjudgeError: it names a class otherwise than an earlier message.
         """
         size = (int(message.image_width), int(message.image_height))
         self.messages.append(BoxMessage(stamp, time, str(message.frame_name), size))
@@ -176,11 +172,7 @@ class BoxColumns:
         self.mask.append(mask)
 
     def name_class(self, number: int, name: str) -> None:
-        """Take in the name of a class number.
-
-        Raises:
-            SimjudgeError: an earlier message had another name.
-        """
+        """Take in the name of a class number."""
         if not is_class_id(number):
             return  # its boxes are counted as lost, and a name would go into results that nobody can read
         have = self.class_names.setdefault(number, name)

@@ -30,9 +30,6 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
 
     Args:
         height: rows of an organized cloud; the table holds them one after the other.
-
-    Raises:
-        SimjudgeError: a field is of a type that PointCloud2 lacks (whole numbers of 64 bits).
     """
     field = find("sensor_msgs/msg/PointField")
     fields = []
@@ -61,9 +58,6 @@ def read_cloud(message: Any, where: str) -> Table:
     Returns:
         A table with the message's fields, little-endian; a field of several numbers is an array. NaN stays NaN, and
         gaps between fields stay.
-
-    Raises:
-        SimjudgeError: the fields reach over the point, or the data are shorter than the message says.
     """
     order = ">" if message.is_bigendian else "<"
     step, width, height = int(message.point_step), int(message.width), int(message.height)

@@ -57,10 +57,6 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
 
     Args:
         topics: to read; None of the clouds': there must be only one.
-
-    Raises:
-        UsageError: there is no such topic.
-        SimjudgeError: the recording cannot be read, or holds no clouds.
     """
     recording = Recording(path)
     name = choose_cloud_topic(recording, topics.cloud_topic, _CLOUD_OPTION)
@@ -196,11 +192,7 @@ def _beside(recording: Recording, topic: str, places: list[_Place], frames: _Box
 
 
 def cloud_boxes_topic(recording: Recording, topic: str) -> str:
-    """The boxes of a topic of clouds: ours, else the one Detection3DArray that there is, "" for none.
-
-    Raises:
-        SimjudgeError: there are several of the second kind.
-    """
+    """The boxes of a topic of clouds: ours, else the one Detection3DArray that there is, "" for none."""
     own = f"{topic}/boxes"
     if own in recording.topics and recording.topics[own].type == BOXES_3D:
         return own

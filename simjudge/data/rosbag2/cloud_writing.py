@@ -54,9 +54,6 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
 
     Returns:
         Clouds and images that could not be read, and were left out.
-
-    Raises:
-        SimjudgeError: something of that name is there, two clouds have one stamp, or the disk is full.
     """
     frame_stamps = np.zeros(0, np.int64) if clouds.frames is None else recording_stamps(clouds.frames)
     stamps = cloud_stamps(clouds, frame_stamps)

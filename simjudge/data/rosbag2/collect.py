@@ -57,8 +57,6 @@ class RecordingContents:
 
     Attributes:
         images: of the chosen camera; where it has a raw and a compressed image of a stamp, the raw one comes first.
-        labels, detections: the boxes.
-        infos: FrameInfo messages by stamp.
         camera_size: from the camera_info, NO_SIZE where there is none.
     """
 
@@ -75,9 +73,6 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
 
     Returns:
         The messages by kind. Messages whose stamps were never filled in have the time they were recorded at.
-
-    Raises:
-        SimjudgeError: a recording's own definition of a message type is damaged.
     """
     topics = [recording.topics[name] for name in sorted(chosen.all())]
     types = recorded_types(tuple((topic.type, topic.definition) for topic in topics))

@@ -56,9 +56,6 @@ class Db3File:
 
         Args:
             shown: what to call it, where `path` is only a decompressed copy.
-
-        Raises:
-            SimjudgeError: it is empty, no recording, or damaged so that not even its topics can be read.
         """
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []

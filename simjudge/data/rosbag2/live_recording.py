@@ -25,16 +25,11 @@ class LiveRecording:
     """A rosbag2 folder, open for writing raw CDR messages as they come.
 
     Attributes:
-        path: the folder.
         trouble: why nothing more can be written, empty where it can.
     """
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the folder and its first storage file.
-
-        Raises:
-            SimjudgeError: the folder exists, or cannot be made.
-        """
+        """Create the folder and its first storage file."""
         path = Path(path)
         self.path = path
         self.trouble = ""
@@ -59,11 +54,7 @@ class LiveRecording:
         )  # fmt: skip
 
     def set_custom_data(self, key: str, text: str) -> None:
-        """Keep a text in the recording's metadata, as rosbag2's custom data.
-
-        Raises:
-            SimjudgeError: the file cannot be written any more.
-        """
+        """Keep a text in the recording's metadata, as rosbag2's custom data."""
         self._guarded(self._writer.set_custom_data, key, text)
 
     def write(self, topic: str, time: int, data: bytes) -> None:
@@ -71,9 +62,6 @@ class LiveRecording:
 
         Args:
             time: when the message came in, nanoseconds.
-
-        Raises:
-            SimjudgeError: the disk is full, or the file cannot be written any more.
         """
         self._guarded(self._writer.write, self._connections[topic], time, data)
 
@@ -106,11 +94,7 @@ class LiveFile(LiveRecording):
     """A recording that is one file, x.mcap or x.db3. It gets its name when it is closed; see `UnfinishedRecording`."""
 
     def __init__(self, path: str | Path, form: RecordingForm | None = None) -> None:
-        """Create the storage file, beside its name.
-
-        Raises:
-            SimjudgeError: the file exists, or cannot be made.
-        """
+        """Create the storage file, beside its name."""
         path = output_path(Path(path))
         try:
             self._place = UnfinishedRecording(path)
@@ -125,12 +109,7 @@ class LiveFile(LiveRecording):
         self.path = path
 
     def close(self) -> None:
-        """Write the index, and give the file its name.
-
-        Raises:
-            SimjudgeError: the disk is full, or something of that name is there by now. What was recorded is kept under
-                a name that the error says.
-        """
+        """Write the index, and give the file its name."""
         try:
             super().close()
             self._place.finish()
@@ -149,10 +128,6 @@ def open_recording(path: str | Path, form: RecordingForm | None = None) -> LiveR
 
     Args:
         path: x.mcap or x.db3 for one file, any other name for a rosbag2 folder.
-
-    Raises:
-        UsageError: it cannot be stored so under that name.
-        SimjudgeError: something is there already, or it cannot be made.
     """
     path, form = Path(path), form or RecordingForm()
     form.check(path)

@@ -64,9 +64,6 @@ class McapFile:
 
         Args:
             shown: what to call it, where `path` is only a decompressed copy.
-
-        Raises:
-            SimjudgeError: it is empty, no mcap file at all, or damaged so that nothing can be told apart.
         """
         self.path, self.shown = path, path if shown is None else shown
         self.notes: list[str] = []

@@ -38,8 +38,6 @@ class Span:
     Attributes:
         at: where it starts in the file, for messages to people.
         offset, stored: where its bytes are in the file, and how many.
-        size: its length when decompressed.
-        compression: "", "zstd" or "lz4".
         crc: CRC-32 of the decompressed bytes, 0 where the recorder wrote none.
         channels: messages in it by channel, None where no index says so.
         cut: the file ends before the span does.
@@ -60,8 +58,6 @@ class McapContents:
     """What an mcap file holds.
 
     Attributes:
-        spans: where its messages are.
-        schemas, channels: by their number.
         statistics: what its summary says, None without a summary.
         indexed: whether the spans are those of the index, and their `channels` all there are.
         data_crc, data_end: CRC-32 over the first `data_end` bytes of the file, 0 where the recorder wrote none.
@@ -81,11 +77,7 @@ class McapContents:
 
 
 def load_span(stream: BinaryIO, span: Span) -> memoryview:
-    """Read the records of a span, decompressed and checked; of one that is cut, what is there.
-
-    Raises:
-        DamageError: the bytes cannot be decompressed or the checksum does not fit.
-    """
+    """Read the records of a span, decompressed and checked; of one that is cut, what is there."""
     if span.stored > stream.seek(0, 2) - span.offset:
         raise DamageError("its length does not fit")
     stream.seek(span.offset)
@@ -110,9 +102,6 @@ def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[in
 
     Args:
         cut: whether the span is cut off, so that its last record may be incomplete.
-
-    Raises:
-        DamageError: a record reaches over the end (where `cut`, it is left out instead).
     """
     at, size = 0, len(data)
     while at < size:

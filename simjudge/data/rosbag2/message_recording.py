@@ -56,10 +56,6 @@ def record_messages(path: str | Path, custom_data: Mapping[str, str] | None = No
 
     Args:
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder (mcap).
-
-    Raises:
-        SimjudgeError: something is there already, it cannot be written, or the block raised one. What was recorded
-            until then is kept under a name that the error says.
     """
     path = output_path(Path(path))
     stopped: BaseException | None = None

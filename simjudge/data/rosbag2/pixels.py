@@ -90,9 +90,6 @@ def raw_to_rgb(message: Any, where: str) -> RgbImage:
 
     Returns:
         uint8 (H, W, 3), red first.
-
-    Raises:
-        ImageError: the encoding is not that of an image, or the message holds too few bytes.
     """
     if message.encoding.lower() in _TWO_PLANES:
         return _two_planes(message, where)
@@ -147,9 +144,6 @@ def label_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int64]]
 
     Returns:
         int64 (H, W) by channel: red, green, blue and alpha of a picture in colours, value of one with one channel.
-
-    Raises:
-        ImageError: the encoding holds no labels, the message holds too few bytes, or it is a JPEG, which changes them.
     """
     if not hasattr(message, "encoding"):
         return _encoded_channels(message, where)
@@ -197,9 +191,6 @@ def compressed_to_rgb(message: Any, where: str) -> RgbImage:
 
     Returns:
         uint8 (H, W, 3), red first.
-
-    Raises:
-        ImageError: there is no whole image in it.
     """
     encoding = message.format.partition(";")[0].strip()
     if encoding not in _ENCODINGS and _NUMBERS.fullmatch(encoding):

@@ -37,9 +37,6 @@ class PluginFile:
 
         Args:
             needs: what simjudge cannot read itself, for messages to people, such as "storage 'x'".
-
-        Raises:
-            SimjudgeError: there is no rosbag2_py, it has no such plugin, or metadata.yaml is damaged.
         """
         self.metadata = ""  # metadata.yaml says it all
         self.path, self.counted, self.losses = path, True, Losses()

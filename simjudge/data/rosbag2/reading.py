@@ -58,9 +58,6 @@ def read_recording(
         image_topic, label_topic, detection_topic: topics to read; None finds them by type and name.
         tolerance_ns: how far the stamps of an image and of its labels or detections may lie apart; they are joined
             one to one, nearest first. What finds no image is left out and counted.
-
-    Raises:
-        SimjudgeError: nothing can be read, no topic or several would do, or the classes contradict each other.
     """
     path = Path(path)
     recording = Recording(path)

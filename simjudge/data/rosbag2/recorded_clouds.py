@@ -21,13 +21,10 @@ class RecordedCloud(NamedTuple):
     """A cloud as it was recorded.
 
     Attributes:
-        topic: that it is from.
         where: names it in messages: recording, topic and stamp.
         stamp: of its header, nanoseconds.
         time: when it was recorded, nanoseconds.
-        frame_id: of its header.
         height: rows of an organized cloud; 1 for others.
-        table: its points.
     """
 
     topic: str
@@ -49,10 +46,6 @@ def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "-
 
     Args:
         topic: as a person names it; None: there must be only one, beside the truth about another (.../ground_truth).
-
-    Raises:
-        UsageError: the one that is named holds no clouds.
-        SimjudgeError: none is named, and there is not just one.
     """
     held = cloud_topics(recording)
     if topic is not None:

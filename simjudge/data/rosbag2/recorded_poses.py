@@ -33,8 +33,6 @@ class RecordedPoses(NamedTuple):
     """Poses that were recorded.
 
     Attributes:
-        trajectory: the poses.
-        topic, type: where they are from.
         clock: nanoseconds by which their stamps are ahead of the time of recording (median).
         losses: messages and poses that were left out.
         jump_back: nanoseconds by which their stamps jump back at most, in the order in which they were recorded; what
@@ -73,9 +71,6 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
 
     Args:
         topic: as a person names it; None: there must be only one.
-
-    Raises:
-        SimjudgeError: the one that is named is none, none is named and there are several, or there is none.
     """
     topics, where = pose_topics(recording), recording.path
     held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
@@ -123,10 +118,6 @@ def read_poses(
         parent, child: of a topic of transforms: the fixed frame (None: the root of the tree) and the body's frame
             (None: base_link or base_footprint). The static ones are taken from the topic beside it, .../tf_static.
         limits: how far apart transforms may be where those of several links are joined.
-
-    Raises:
-        SimjudgeError: nothing can be read, the topic cannot be told, or no pose is left.
-        UsageError: frames are named for poses that do not come from transforms.
     """
     path = Path(path)
     recording = Recording(path)
@@ -178,11 +169,7 @@ def _from_transforms(
 
 
 def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTree, int]:
-    """All transforms of a topic and of the static one beside it, and by how much their stamps are ahead of recording.
-
-    Raises:
-        SimjudgeError: there are none, or a frame has two parents.
-    """
+    """All transforms of a topic and of its static one, and by how much their stamps are ahead of recording."""
     static = topic.rpartition("/")[0] + "/" + _STATIC
     tree = TransformTree(f"{recording.path}: {topic}")
     stamps: list[int] = []

@@ -46,9 +46,6 @@ class RecordingDescription:
     """What a recording holds.
 
     Attributes:
-        path: the recording.
-        files: its storage files in order.
-        topics: sorted by name.
         start, end: recording time of the first and the last message in nanoseconds, None where there is no message.
         notes: what is worth saying although nothing is lost.
         losses: what could not be read (a damage inside a chunk is only found by reading the messages).
@@ -77,11 +74,7 @@ class Recording:
     """A recording, open for reading."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open all storage files.
-
-        Raises:
-            SimjudgeError: there is nothing that can be read.
-        """
+        """Open all storage files."""
         path = Path(path)
         self.path = path
         layout = find_recording_files(path)
@@ -185,9 +178,6 @@ def describe_recording(path: str | Path) -> RecordingDescription:
 
     Args:
         path: a rosbag2 folder, with or without metadata.yaml, or a bare .mcap or .db3 file.
-
-    Raises:
-        SimjudgeError: there is nothing that can be read.
     """
     path = Path(path)
     recording = Recording(path)

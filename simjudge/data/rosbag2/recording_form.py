@@ -21,7 +21,6 @@ class RecordingForm:
     """How a recording is stored.
 
     Attributes:
-        storage: of a folder.
         max_bytes: a storage file is closed before it grows beyond this, and the next one begun; None for one file.
         compression: zstd of "file"s once they are closed, of each "message", of the "chunk"s of an mcap, or "none".
     """
@@ -35,9 +34,6 @@ class RecordingForm:
 
         Args:
             path: x.mcap or x.db3 for one file, any other name for a folder.
-
-        Raises:
-            UsageError: it would have to be a folder, or an mcap.
         """
         alone = STORAGE_OF_SUFFIX.get(path.suffix)
         if alone and (self.max_bytes is not None or self.compression in {"file", "message"}):

@@ -19,7 +19,6 @@ class StoredTopic:
     """A topic of one storage file.
 
     Attributes:
-        name, type, definition: of the messages.
         count: what the file's own index says, where it has one.
         offered_qos: the YAML in which the recorder kept what the publishers offered, empty where it did not.
     """

@@ -78,9 +78,6 @@ def choose_topics(
         image, label, detection: topics that the user names, None where simjudge is to find out. The images may be named
             by their camera too: front for /front/image_raw.
         counts: messages by topic, where they are known: of a camera's topics the one with most comes first.
-
-    Raises:
-        SimjudgeError: a named topic is missing or of the wrong type, several would do, or none would.
     """
     images = _images(where, types, image, counts or {})
     near = images[0] if images else ""

@@ -34,9 +34,6 @@ class UnfinishedRecording:
 
         Args:
             path: the name that the recording will get: a .mcap or .db3 file, or a folder.
-
-        Raises:
-            SimjudgeError: something of that name is there already, the disk is full, or cannot be written to.
         """
         check_output(path)
         self._path = path
@@ -64,11 +61,7 @@ class UnfinishedRecording:
         os.close(self._lock)
 
     def finish(self) -> None:
-        """Give the recording its name.
-
-        Raises:
-            SimjudgeError: something of that name is there by now, or the disk is full.
-        """
+        """Give the recording its name."""
         check_output(self._path)
         with plain_os_errors(self._path):
             self._move(self._path)

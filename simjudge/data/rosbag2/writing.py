@@ -96,10 +96,6 @@ def write_recording(
         frames: what to write. Encoded images (JPEG, PNG, ...) are written as they are, others as raw rgb8.
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
         extra_messages: what else is written with a frame, under its stamp, with messages of `standard_types`.
-
-    Raises:
-        SimjudgeError: something of that name is there, two frames have the same stamp, a stamp does not fit a message,
-            or the disk is full.
     """
     stamps = recording_stamps(frames)
     losses = Losses()
@@ -122,9 +118,6 @@ def write_messages(
 
     Args:
         path: a name ending in .mcap or .db3 gives that one file; any other name a rosbag2 folder with metadata.yaml.
-
-    Raises:
-        SimjudgeError: something of that name is there, or the disk is full.
     """
     path = output_path(Path(path))
     storage = STORAGE_OF_SUFFIX.get(path.suffix, storage)
@@ -150,9 +143,6 @@ def recording_stamps(frames: FrameSet) -> IntArray:
 
     Returns:
         int64 (F,), nanoseconds, all different.
-
-    Raises:
-        SimjudgeError: two frames have the same stamp, or one is negative or too late for a ROS message (year 2038).
     """
     stamps = frames.stamp.copy()
     used: dict[int, int] = {}

@@ -34,9 +34,6 @@ def add_yolo_detections(columns: BoxColumns, message: Any, stamp: int, time: int
         message: of any version: the first had a hypothesis and a box in space, of which two dimensions are pixels.
         stamp: of its header, nanoseconds.
         time: when it was recorded, nanoseconds.
-
-    Raises:
-        SimjudgeError: it names a class otherwise than an earlier message.
     """
     columns.begin_message(stamp, time)
     for number, item in enumerate(message.detections):

@@ -57,10 +57,6 @@ def detect_cloud_cuboids(cloud: Cloud, settings: LidarCuboidFile = DEFAULTS) -> 
 
     Args:
         cloud: in the frame of its lidar.
-
-    Raises:
-        SimjudgeError: the cloud has no coordinates.
-        UsageError: the settings ask for what is not installed.
     """
     held = lidar_points(cloud.table, cloud.where)
     points = np.full((len(cloud), 3), np.nan)

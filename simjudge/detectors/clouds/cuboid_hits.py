@@ -97,9 +97,6 @@ def cuboid_hits(
 
     Returns:
         A row for each range of `BINS`, and one for all.
-
-    Raises:
-        SimjudgeError: the clouds have no labels or no predictions.
     """
     if clouds.boxes is None or clouds.labelled is None or clouds.predictions is None or clouds.predicted is None:
         raise SimjudgeError(f"{clouds.name}: boxes and cuboids are needed; label it, and run 'simjudge detect'")

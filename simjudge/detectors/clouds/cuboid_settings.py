@@ -123,11 +123,7 @@ class LidarCuboidFile(Fields):
 
 
 def is_cloud_detector(path: Path) -> bool:
-    """Whether a file describes a detector for clouds rather than for images.
-
-    Raises:
-        SimjudgeError: it is a YAML file that cannot be read.
-    """
+    """Whether a file describes a detector for clouds rather than for images."""
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return False
     content = read_yaml(path).content
@@ -135,9 +131,5 @@ def is_cloud_detector(path: Path) -> bool:
 
 
 def read_cuboid_settings(path: Path) -> LidarCuboidFile:
-    """Read how cuboids are found.
-
-    Raises:
-        SimjudgeError: the file cannot be read, or something in it makes no sense.
-    """
+    """Read how cuboids are found."""
     return read_document(path, LidarCuboidFile, "detector of cuboids").content

@@ -31,9 +31,6 @@ def euclidean_clusters(points: FloatArray, mask: BoolArray, distance: float) -> 
 
     Returns:
         int64 (N,), numbers from 0 in the order of the clusters' first points; -1 outside of the mask.
-
-    Raises:
-        UsageError: the points lie too far apart to be counted in such small cells.
     """
     numbers = np.full(len(points), -1, np.int64)
     rows = np.flatnonzero(mask)

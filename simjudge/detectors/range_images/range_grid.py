@@ -37,7 +37,6 @@ class RangeGrid(ShortRepr):
 
     Attributes:
         elevation: (R,), radians, of each row, the highest first.
-        columns: around the turn.
         rings: whether the rows are a device's rings.
     """
 
@@ -116,9 +115,6 @@ def measure_grid(clouds: CloudSet, columns: int = COLUMNS) -> RangeGrid:
 
     Returns:
         The grid. Rings whose elevations vary are none: clouds that were moved to another place have such.
-
-    Raises:
-        SimjudgeError: no cloud that was read holds points.
     """
     several = [points for points in _some(clouds) if len(points)]
     if not several:

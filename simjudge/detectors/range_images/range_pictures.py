@@ -24,12 +24,7 @@ _DARKEST = 40
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangePictures(ShortRepr):
-    """The range images of a set's clouds; each is made when it is asked for.
-
-    Attributes:
-        clouds: the set.
-        grid: of the images.
-    """
+    """The range images of a set's clouds; each is made when it is asked for."""
 
     clouds: CloudSet
     grid: RangeGrid

@@ -34,9 +34,7 @@ class ScanFrames(ShortRepr):
     """Scans as frames, and what a person should know of how they were made.
 
     Attributes:
-        frames: the set.
         classless: whether the detector knows no classes: what it finds has one class, which nothing labelled has.
-        notes: lines.
     """
 
     frames: FrameSet
@@ -54,9 +52,6 @@ def scan_frames(
 
     Returns:
         A cyclic set with the cuboids of objects and predictions. What no pixel shows is left out.
-
-    Raises:
-        SimjudgeError: nothing is labelled, or a box is no cuboid.
     """
     if clouds.boxes is None or clouds.labelled is None or not len(clouds.boxes):
         raise SimjudgeError(f"{clouds.name}: holds no cuboids that are labelled; nothing can be compared")

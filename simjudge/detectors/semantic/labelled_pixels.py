@@ -72,9 +72,6 @@ def read_sides(
 
     Returns:
         The side to learn from, the side to watch, and the names of the classes that are learnt.
-
-    Raises:
-        SimjudgeError: a side has no picture with whole labels, or fewer than two classes occur.
     """
     first = split.train[0]
     classes = common_classes([(first.name, first.class_names)])

@@ -88,11 +88,7 @@ def export_net(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> 
 
 
 def import_torch() -> Any:
-    """torch, with torchvision beside it.
-
-    Raises:
-        SimjudgeError: one of them is not installed.
-    """
+    """torch, with torchvision beside it."""
     try:
         import torch  # noqa: PLC0415 - an extra
 

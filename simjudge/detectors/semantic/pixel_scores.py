@@ -77,7 +77,6 @@ class PixelScores:
     Attributes:
         accuracy: share of labelled pixels predicted right.
         mean_iou: over the classes that are labelled or predicted anywhere.
-        classes: those that are.
     """
 
     accuracy: float

@@ -44,10 +44,6 @@ def predict_semantic(
     Returns:
         The set with predicted label pictures, as large as the images, in the set's own class numbers; classes that the
         set lacks get new ones. `losses` counts frames without a whole image.
-
-    Raises:
-        UsageError: `out` is the source, or does not say a format.
-        SimjudgeError: the source cannot be read or has no images, or the net answers with NaN.
     """
     refuse_input_as_output(out, source)
     loaded = net if isinstance(net, SemanticNet) else SemanticNet.load(net)

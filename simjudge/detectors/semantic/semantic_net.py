@@ -30,8 +30,6 @@ class SemanticNet(ShortRepr, ShownDetector):
         name: what to call it on screen.
         class_names: by the number of its output plane.
         input_size: width and height that images are scaled to, pixels.
-        sha256: of its file.
-        session: of ONNX Runtime.
     """
 
     name: str
@@ -48,9 +46,6 @@ class SemanticNet(ShortRepr, ShownDetector):
             path: an ONNX file that `simjudge train --task segment-semantic` made, or one like it: input
                 (batch, 3, H, W), RGB in [0, 1]; output (batch, classes, h, w), the largest score wins; names of the
                 classes in its metadata, as ultralytics writes them.
-
-        Raises:
-            SimjudgeError: the file is no such net.
         """
         check_file(path)
         session = open_session(path)
@@ -92,11 +87,7 @@ def _classes(scores: Any, shape: tuple[int, ...]) -> LabelPicture:
 
 
 def is_semantic_net(path: Path) -> bool:
-    """Tell whether a detector's file is a net that gives every pixel a class.
-
-    Raises:
-        SimjudgeError: an ONNX file cannot be read.
-    """
+    """Tell whether a detector's file is a net that gives every pixel a class."""
     if path.suffix.lower() != ".onnx" or not path.is_file():
         return False
     return bool(open_session(path).get_modelmeta().custom_metadata_map.get("task") == TASK)

@@ -50,13 +50,10 @@ class SemanticTraining:
     """What came out of a training.
 
     Attributes:
-        epochs: all that were finished.
         best: the one whose weights were exported: the largest mean class IoU.
         iou: IoU of each class on the validation side with the best weights, by name; None where neither occurs.
         class_names: the net's classes, in its order.
-        seconds: wall time.
         stopped: whether a person stopped it (Ctrl-C).
-        versions: of the libraries used.
     """
 
     epochs: list[SemanticEpoch] = field(default_factory=list)
@@ -80,9 +77,6 @@ def train_semantic(
         split: what to learn from, and what to watch; frames with label pictures.
         epoch_done: receives every finished epoch and how many there are to be.
         advance: receives how many batches are done, counted over all epochs, and how many there are to be.
-
-    Raises:
-        SimjudgeError: torch is not installed, there is nothing to learn from, or training was stopped too early.
     """
     torch = import_torch()
     losses = Losses()

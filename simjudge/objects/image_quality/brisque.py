@@ -80,11 +80,7 @@ def regression(features: FloatArray, model: BrisqueModel) -> float:
 
 
 def read_brisque_model(model_file: Path, range_file: Path) -> BrisqueModel:
-    """Read a model as libsvm's svm-train and svm-scale wrote it.
-
-    Raises:
-        SimjudgeError: a file is of another form; the message names file and line.
-    """
+    """Read a model as libsvm's svm-train and svm-scale wrote it."""
     header, vectors, weights = _read_vectors(model_file)
     bounds, low, high = _read_ranges(range_file)
     return BrisqueModel(

@@ -38,7 +38,6 @@ class ColourHistogram(ShortRepr):
 
     Attributes:
         subject: the class whose objects the pixels are of; WHOLE for whole pictures.
-        channel: "hue", "saturation" or "value".
         counts: int64 (2, 36), pixels in each bin, in the first and in the second half of the frames.
     """
 
@@ -63,7 +62,6 @@ class ColourDifference(ShortRepr):
 
     Attributes:
         subject, channel: as in `ColourHistogram`.
-        unit: of distance and floor.
         edges: float64 (37,), the ends of the bins.
         real, virtual: float64 (36,), shares of the pixels in each bin.
         distance: the Wasserstein distance W1 between the two.

@@ -69,9 +69,6 @@ def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:
     Args:
         photographs: uint8 (H, W, 3) each, red first.
 
-    Raises:
-        SimjudgeError: they have fewer than 37 sharp blocks, of which no covariance of 36 features can be told.
-
     Source:
         Mittal, Soundararajan and Bovik 2013, section II.
     """

@@ -36,9 +36,6 @@ def read_niqe_model(path: Path) -> NiqeModel:
 
     Args:
         path: a .json file that simjudge wrote, or the authors' parameters in a .mat or .npz file.
-
-    Raises:
-        SimjudgeError: the file is none of these.
     """
     readers = {".json": _json_arrays, ".mat": _mat_arrays, ".npz": _npz_arrays}
     reader = readers.get(path.suffix.lower())

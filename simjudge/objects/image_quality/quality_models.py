@@ -18,9 +18,7 @@ class ModelRecord:
     """Which model scores are of. Scores of models with different digests are not comparable.
 
     Attributes:
-        metric: "niqe" or "brisque".
         origin: what the model was fitted on or is called, a phrase for people.
-        digest: SHA-256 of its numbers.
     """
 
     metric: str
@@ -37,7 +35,6 @@ class QualityModels:
     """The models that pictures are scored by.
 
     Attributes:
-        niqe: always there.
         brisque: None where the user names none.
     """
 
@@ -53,12 +50,7 @@ class QualityModels:
 
 
 def read_quality_models(settings: ImageQualitySettings) -> QualityModels:
-    """Read the models that settings name.
-
-    Raises:
-        UsageError: there is no file or no model of that name.
-        SimjudgeError: a file is no such model.
-    """
+    """Read the models that settings name."""
     niqe = read_niqe_model(find_file(settings.niqe_model, NIQE_MODEL))
     if settings.brisque_model is None or settings.brisque_range is None:
         return QualityModels(niqe, None)

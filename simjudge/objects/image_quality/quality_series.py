@@ -39,10 +39,6 @@ def image_quality_series(
         Series of the whole picture, 0 best: "piqe" (to 100), "niqe", and "brisque" where settings name a model; and the
         shares of PIQE's blocks, 0 to 1: "piqe active share", "piqe artifact share" and "piqe noise share". Empty where
         the set has no pictures.
-
-    Raises:
-        UsageError: settings name no model.
-        SimjudgeError: a file is no such model.
     """
     images = frames.images
     if images is None:

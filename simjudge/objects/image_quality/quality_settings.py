@@ -17,7 +17,6 @@ class ImageQualitySettings(Settings):
     """What pictures are held to.
 
     Attributes:
-        niqe_model: path or name.
         brisque_model, brisque_range: files of libsvm; None for no score of BRISQUE.
     """
 
@@ -29,11 +28,7 @@ class ImageQualitySettings(Settings):
     brisque_range: Path | None = setting(None, "Ranges of BRISQUE's features: a file that libsvm's svm-scale -s wrote.")
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises:
-            UsageError: a value is wrong, or one of BRISQUE's two files is missing.
-        """
+        """Check every value."""
         super().__post_init__()
         if (self.brisque_model is None) != (self.brisque_range is None):
             raise UsageError("BRISQUE's score needs both files: give --brisque-model and --brisque-range")

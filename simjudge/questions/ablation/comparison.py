@@ -53,10 +53,6 @@ def compare_variants(
 
     Returns:
         The answers to the four questions, and the ranking of the variants.
-
-    Raises:
-        UsageError: predictions are missing, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read or holds no predictions, or `out` cannot be written.
     """
     variants = [name for name in predictions.get("by_real", {}) if name != baseline]
     trained = [name for name in predictions.get("by_itself", {}) if name != baseline]

@@ -27,11 +27,7 @@ def ablation_figures(result: AblationResult) -> Figures:
 
 
 def question_figure(result: AblationResult, question: str) -> ReportFigure:
-    """Draw the answers to a question: the gap of each variant with its interval, and mean W1 over what chance gives.
-
-    Raises:
-        NothingToDrawError: no variant answers it, because no net was trained on one.
-    """
+    """Draw the answers to a question: the gap of each variant with its interval, and mean W1 over what chance gives."""
     answers = result.answers(question)
     if not answers:
         raise NothingToDrawError(f"{question}: no net was trained on a variant")

@@ -62,7 +62,6 @@ class AblationAnswer:
 
     Attributes:
         question: a key of `QUESTIONS`.
-        variant: name of the set.
         comparison: its numbers, over all classes and class by class.
     """
 
@@ -87,10 +86,7 @@ class VariantRank:
     """Whether a part of the camera model matters here.
 
     Attributes:
-        variant: name of the set.
-        changes: what differs from the baseline.
         trained: whether a net was trained on it.
-        verdict: WORTH, NOT_WORTH or UNKNOWN.
         effect: the largest gap among the comparisons with the baseline; None where unknown.
         direction: NEARER, FARTHER or AS_FAR: the variant beside the baseline, as the net of reality sees them.
     """
@@ -108,7 +104,6 @@ class AblationResult:
     """Which part of a camera model matters.
 
     Attributes:
-        sets: the comparisons.
         real, baseline: names of two of the sets.
         changes: what differs from the baseline, by name of the variant.
         trained: variants on which a net was trained; the baseline is one of them.
@@ -211,11 +206,7 @@ def is_ablation(folder: Path) -> bool:
 
 
 def load_ablation(folder: str | Path) -> AblationResult:
-    """Read the result of an ablation.
-
-    Raises:
-        SimjudgeError: the folder holds no such result, or a file is damaged.
-    """
+    """Read the result of an ablation."""
     sets = load_many_sets(folder)
     content = read_checked(Path(folder) / ABLATION, AblationFile, "ablation")
     variants = content["variants"]

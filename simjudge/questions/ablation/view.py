@@ -41,8 +41,6 @@ class QuestionView:
     """A question and its figure.
 
     Attributes:
-        title: the question.
-        compared: which net, which sets.
         figure: the element; empty where no variant answers it.
     """
 
@@ -53,11 +51,7 @@ class QuestionView:
 
 @dataclass(frozen=True)
 class RankRow:
-    """A row of the ranking.
-
-    Attributes:
-        variant, changes, verdict, colour, effect, direction, nets: as the page shows them.
-    """
+    """A row of the ranking."""
 
     variant: str
     changes: str
@@ -73,11 +67,7 @@ class AblationView:
     """What a page shows of an ablation.
 
     Attributes:
-        name: of the step.
-        sentences: the ranking in words.
-        rows: the ranking.
         questions: in the order of the source.
-        losses: what was left out.
         folder: name of the folder with sets.csv and ablation.csv.
         pictures: data URI of one picture a set, by its name.
     """

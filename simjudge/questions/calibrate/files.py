@@ -12,12 +12,7 @@ from simjudge.page.report_figure import ReportFigure
 
 @dataclass(frozen=True)
 class CalibrationFiles:
-    """Where a calibration is written.
-
-    Attributes:
-        path: the YAML file.
-        plot_path: the plot.
-    """
+    """Where a calibration is written."""
 
     path: Path
     plot_path: Path
@@ -38,11 +33,7 @@ class CalibrationFiles:
         return cls(path, plot_path)
 
     def write(self, text: str, figure: ReportFigure) -> None:
-        """Write both.
-
-        Raises:
-            SimjudgeError: the disk is full, or the folder cannot be written to.
-        """
+        """Write both."""
         with atomic_file(self.plot_path) as temporary:
             figure.savefig(temporary, format="svg")
         with atomic_file(self.path) as temporary:

@@ -27,9 +27,6 @@ class CalibratedImu(ShortRepr):
     """What a recording told of an IMU.
 
     Attributes:
-        calibration: the noise of each axis.
-        path: the sensor file.
-        plot_path: the plot.
         losses: what was left out of the recording.
     """
 

@@ -43,14 +43,7 @@ _USUAL_BITS = (10, 12, 14)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratedNoise(ShortRepr):
-    """What pictures told of a camera.
-
-    Attributes:
-        calibration: the noise of each channel.
-        path: the file with the filters.
-        plot_path: the photon transfer curve.
-        losses: pictures that were left out.
-    """
+    """What pictures told of a camera."""
 
     calibration: NoiseCalibration
     path: Path

@@ -55,9 +55,7 @@ class Dossier:
     """A dossier that was written.
 
     Attributes:
-        path: its folder.
         digest: SHA-256 of its manifest, and so of the whole dossier.
-        sentences: a verdict for each result.
         losses: what has changed since the results were made.
     """
 
@@ -68,13 +66,7 @@ class Dossier:
 
 
 def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = no_log) -> Dossier:
-    """Write a dossier.
-
-    Raises:
-        UsageError: there is no result, or a folder is that of a study.
-        SimjudgeError: a result is none of `compare`, is of an earlier version, cannot be computed again from boxes or
-            masks, or says other numbers than these give; or a set whose masks are needed is gone or has changed.
-    """
+    """Write a dossier."""
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
     out = output_path(out)

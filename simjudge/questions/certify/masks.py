@@ -28,9 +28,6 @@ def context_masks(result: Result, contexts: ContextTable) -> Masks:
 
     Returns:
         Masks in the order of the contexts; none where an object has none.
-
-    Raises:
-        SimjudgeError: a set is gone, has changed since, or does not hold an object of the result.
     """
     return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
 

@@ -58,9 +58,6 @@ def w1_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: no context was compared, or the result lacks this class.
     """
     contexts, entry = required_contexts(result), find_entry(result, key)
     with report_style():
@@ -74,9 +71,6 @@ def performance_distributions(result: Result, key: str = OVERALL, *, legend: boo
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: neither set has contexts, or the result lacks this class.
     """
     contexts, entry, names = required_contexts(result), find_entry(result, key), SetNames.of_result(result)
     with report_style():
@@ -93,9 +87,6 @@ def difference_histogram(result: Result, key: str = OVERALL) -> ReportFigure:
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: no context was compared, or the result lacks this class.
     """
     contexts, entry = required_contexts(result), find_entry(result, key)
     with report_style():
@@ -109,9 +100,6 @@ def performance_vs_size(result: Result, key: str = OVERALL, *, legend: bool = Tr
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: no box has a known height, or the result lacks this class.
     """
     contexts, entry, names = required_contexts(result), find_entry(result, key), SetNames.of_result(result)
     with report_style():
@@ -135,10 +123,6 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
 
     Returns:
         The figure: the mean of each cell of the image plane, faded where a cell has few contexts.
-
-    Raises:
-        NothingToDrawError: no context of A has this quantity, or the result lacks this class.
-        ValueError: `column` is none of these.
     """
     if column not in MAP_COLUMNS:
         raise ValueError(f"column is {column!r}, not one of {', '.join(MAP_COLUMNS)}")
@@ -158,11 +142,7 @@ def context_map(result: Result, key: str = OVERALL, column: str = "w1") -> Repor
 
 
 def required_contexts(result: Result) -> ContextTable:
-    """Get the table of contexts.
-
-    Raises:
-        NothingToDrawError: the result holds a sweep alone.
-    """
+    """Get the table of contexts."""
     if result.contexts is None:
         raise NothingToDrawError(f"{result.name}: holds a sweep alone: run simjudge compare for its contexts")
     return result.contexts

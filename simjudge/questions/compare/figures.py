@@ -63,9 +63,6 @@ def plot(result: Result) -> ReportFigure:
 
     Args:
         result: a saved or a fresh result. For one that holds a sweep alone, this is `sweep_curves`.
-
-    Raises:
-        NothingToDrawError: the result holds nothing that can be drawn.
     """
     if result.contexts is None:
         return sweep_curves(result)
@@ -94,11 +91,7 @@ def plot(result: Result) -> ReportFigure:
 
 
 def gap_by_class(result: Result) -> ReportFigure:
-    """Draw each class's gap with its interval, and mean W1 over what chance alone gives.
-
-    Raises:
-        NothingToDrawError: the result holds a sweep alone.
-    """
+    """Draw each class's gap with its interval, and mean W1 over what chance alone gives."""
     required_contexts(result)
     entries = shown_entries(result)
     height = GAP_LEGEND_HEIGHT + 54.0 + ROW_HEIGHT * len(entries)
@@ -115,9 +108,6 @@ def w1_vs_overlap(results: Result | Sequence[Result]) -> ReportFigure:
 
     Args:
         results: a result, drawn with a point a class; or several, drawn with a point a result.
-
-    Raises:
-        NothingToDrawError: a result holds a sweep alone.
     """
     if not isinstance(results, Sequence):
         required_contexts(results)
@@ -144,9 +134,6 @@ def sweep_curves(result: Result) -> ReportFigure:
 
     Returns:
         The figure: a row for each setting that was varied. Where two lines share a colour, A is solid and B dashed.
-
-    Raises:
-        NothingToDrawError: there is no sweep, or it has one point alone.
     """
     lines = sweep_lines(result.curves)
     if not lines:

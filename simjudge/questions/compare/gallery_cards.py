@@ -57,9 +57,7 @@ class NeighbourGrid:
 
     Attributes:
         heading: of which kind the context is.
-        reference: its drawing.
         of_a, of_b: drawings of similar contexts of A and of B.
-        lines: its numbers.
     """
 
     heading: str
@@ -88,7 +86,6 @@ class Gallery:
         colours: class name to the colour of its boxes.
         shown, chosen: how many cards are on the page, and how many could be.
         drawn: how many of the drawings have no picture under the boxes.
-        pictures: how many have one.
     """
 
     shelves: dict[str, list[Shelf]] = field(default_factory=dict)
@@ -101,11 +98,7 @@ class Gallery:
 
 
 def make_gallery(result: Result, names: SetNames, budget: int, losses: Losses, classes: set[str]) -> Gallery:
-    """Make the cards of some classes, as many as fit: first one of each kind and class, then the next of each.
-
-    Raises:
-        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
-    """
+    """Make the cards of some classes, as many as fit: first one of each kind and class, then the next of each."""
     out = Gallery()
     contexts = result.contexts
     if contexts is None:
@@ -279,11 +272,7 @@ def _box(box: Iterable[float], css: str, hover: str, **more: str) -> Markup:
 
 
 def load_gallery(result: Result, contexts: ContextTable) -> tuple[list[GalleryItem], dict[int, Crop]]:
-    """Read the gallery as saved, or where none was saved, choose it now and without pictures.
-
-    Raises:
-        SimjudgeError: the saved gallery is damaged, or names rows that the table lacks.
-    """
+    """Read the gallery as saved, or where none was saved, choose it now and without pictures."""
     path = result.folder / "gallery" / "gallery.json"
     if not path.exists():
         patch = result.header.get("parameters", {}).get("patch") or (120, 120)

@@ -43,11 +43,7 @@ def neighbour_figures(result: Result) -> dict[tuple[str, str], Callable[[], Repo
 
 
 def neighbour_figure(result: Result, item: GalleryItem, crops: dict[int, Crop]) -> ReportFigure:
-    """Draw a context with its neighbours: boxes predicted solid, labelled dashed, coloured by class.
-
-    Raises:
-        SimjudgeError: a crop is missing, or the result has no contexts.
-    """
+    """Draw a context with its neighbours: boxes predicted solid, labelled dashed, coloured by class."""
     contexts, names = result.contexts, SetNames.of_result(result)
     if contexts is None:
         raise SimjudgeError(f"{result.name}: holds no contexts")

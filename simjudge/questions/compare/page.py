@@ -37,10 +37,7 @@ class ResultsTogether:
     Attributes:
         verdicts: all classes together of each result, then class by class where they are few.
         axis: the axis of W1 below their rows.
-        overlap: W1 against overlap.
         heads: what the columns of the table of main numbers are called.
-        rows: its rows: name, cells.
-        notes: its footnotes.
     """
 
     verdicts: list[ClassVerdict]
@@ -58,10 +55,6 @@ def write_report(
 
     Returns:
         The results with these names, and what could not be shown (damaged crops).
-
-    Raises:
-        UsageError: a label is for nothing that is there.
-        SimjudgeError: a folder holds no result, a file in it is damaged, or `out` cannot be written.
     """
     results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
@@ -121,9 +114,6 @@ def relabelled(results: Sequence[Result], labels: Mapping[str, str]) -> list[Res
 
     Returns:
         The results with these names. A set's own name counts before its letter.
-
-    Raises:
-        UsageError: a label is for nothing that is there.
     """
     known = {r.name for r in results} | {r.set_name(which) for r in results for which in SETS}
     letters = {old.lower(): new for old, new in labels.items() if old.lower() in SETS}

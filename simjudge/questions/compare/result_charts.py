@@ -137,9 +137,7 @@ class SweepPanel:
     """What a chart of a sweep shows.
 
     Attributes:
-        label: what it is called.
         fields: the fields of an entry: the first is drawn solid, the second dashed.
-        in_percent: whether they are shares.
         least_top: the least end of the axis.
     """
 
@@ -220,7 +218,6 @@ class SweepAxis:
     """A setting that a sweep varies.
 
     Attributes:
-        label: what it is called.
         value: gets it from a point of the sweep.
         held: says in words what the other setting of this point is.
     """
@@ -241,8 +238,6 @@ class SweepLine:
     """Points of a sweep along one setting, by rising value; the other setting is held.
 
     Attributes:
-        axis: the setting that varies.
-        points: at least two points.
         mark: the value that a chart marks: the default theta, and the patch at which theta was varied; None for none.
     """
 

@@ -32,11 +32,7 @@ class ClassFigure:
     """A figure that every class of a result has.
 
     Attributes:
-        name: of its files.
-        heading: on the page.
         draw: takes the result and the key of the class.
-        note: what to see in it.
-        group: DISTRIBUTION, WHERE or MAP.
         has_legend: whether `draw` takes `legend`: the page names the lines once for all figures.
     """
 

@@ -26,8 +26,6 @@ class ResultFrame(ShortRepr):
     """A frame of one of both sets.
 
     Attributes:
-        which: "a" or "b".
-        name: of the frame.
         size: width and height, pixels.
         rows: int64 (N,), its contexts' rows in the table.
     """
@@ -43,12 +41,9 @@ class ResultFrames:
     """All frames of a result that hold contexts.
 
     Attributes:
-        contexts: the table of the result.
-        names: what the sets are called.
         frames: those of A first, each set's in its own order.
         sets: the data sets that were compared, by "a" and "b", where they are still there.
         numbers: of the frames of these data sets, by "a" or "b" and name.
-        class_names: by class id as text.
     """
 
     contexts: ContextTable
@@ -90,9 +85,6 @@ def read_result_frames(result: Result) -> ResultFrames:
 
     Returns:
         The frames; without the data sets that are no longer where they were.
-
-    Raises:
-        SimjudgeError: the result holds a sweep alone.
     """
     contexts = result.contexts
     if contexts is None:

@@ -73,7 +73,6 @@ class NumberTable:
     """All numbers of some classes.
 
     Attributes:
-        heads: what the columns are called.
         groups: heading of a group, and its rows: name, meaning, cells.
     """
 
@@ -90,21 +89,16 @@ class ResultView:
         hero: the verdict on all that was judged; None for a sweep.
         measures, measure_notes: what else the detector does, and what must be known of it.
         verdicts, axis: the rows of the verdict table, and their axis.
-        overlap: W1 against overlap.
         next_step: what to do after the verdict.
         balance: how unlike the objects of like contexts are; empty where they are alike.
         control: what the same judge says between halves of each set; empty where nothing was drawn.
         patch_note: that the patch is smaller than the objects; empty where it is not.
         facts: what the numbers of all classes together mean.
-        sections: class by class.
         unsectioned: how many classes have no section.
         uncharted: how many sections have no charts.
         is_sorted: whether classes are ordered by their gap.
         maps: whether each class has context maps.
-        gallery: the cards.
         where: kinds of contexts, and the confusion of classes.
-        tables, notes: all numbers, and their footnotes.
-        inputs, parameters: what was compared, and how.
         losses: what was lost from the input.
         sweep: the sweep, None without one.
     """

@@ -40,14 +40,9 @@ class ClassVerdict:
     """The verdict on one class, or on all classes together, as the page shows it.
 
     Attributes:
-        result: name of the result.
-        label: what the class is called.
         kind: the name of its colour, and of its CSS class.
-        headline: the verdict as words.
-        meaning: what it means.
         evidence: the numbers that it rests on; empty where nothing was compared.
         size: how large the difference is, and for how much of A; empty without a gap.
-        numbers: its numbers on a line.
         row: the gap with its interval, and W1 over what chance gives.
         strong: whether it is the verdict on all classes together.
         order: what the page can order verdicts by: name, gap, w1, p, overlap; empty text where undefined.
@@ -68,13 +63,7 @@ class ClassVerdict:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure of the page.
-
-    Attributes:
-        name: its heading.
-        chart: its SVG.
-        note: what to see in it.
-    """
+    """A figure of the page."""
 
     name: str
     chart: Markup
@@ -86,12 +75,7 @@ class Section:
     """Charts and gallery of one class, or the charts of all classes together.
 
     Attributes:
-        verdict: its verdict.
-        facts: what its overlaps mean.
-        distributions: figures of W1 and performance.
         where: figures by object size and by position in the image.
-        shelves: its gallery.
-        grids: contexts with their neighbours.
         is_open: whether it is unfolded when the page opens.
     """
 
@@ -109,9 +93,7 @@ class ClassCharts:
     """Which classes of a result get charts.
 
     Attributes:
-        charted: their keys.
         maps: whether each of them gets context maps, not all classes together alone.
-        embedder: puts figures into the page.
     """
 
     charted: Collection[str]

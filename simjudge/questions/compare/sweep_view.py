@@ -20,7 +20,6 @@ class SweepCharts:
     Attributes:
         axes: for each setting that was varied a heading, and its charts by name.
         keys: label and colour name of each class that is drawn.
-        has_noise: whether noise was computed.
     """
 
     axes: list[tuple[str, list[tuple[str, Markup]]]]

@@ -25,7 +25,6 @@ class SortableCell:
     """A cell of a table whose rows can be ordered.
 
     Attributes:
-        text: what it says.
         value: what it is ordered by: a number or a text; None stands last.
     """
 
@@ -39,7 +38,6 @@ class ConfusionCell:
 
     Attributes:
         text: the share of the objects of this class, or the count where there are no objects.
-        count: how often.
         share: of the objects of this class, 0 to 1; None in the row of no object.
         like: whether both classes are the same.
     """
@@ -55,8 +53,6 @@ class ConfusionTable:
     """The confusion of classes in one set.
 
     Attributes:
-        name: what the set is called.
-        heads: classes of the predictions.
         rows: class of the objects, how many there are, and a cell for each of `heads`. Empty with many classes.
         pairs: the most frequent pairs of unlike classes, with many classes: labelled, predicted, count, share.
     """
@@ -72,7 +68,6 @@ class KindTable:
     """Kinds of contexts.
 
     Attributes:
-        sentence: which differs most.
         rows: the cells of the table, in the order of its columns.
     """
 

@@ -36,7 +36,6 @@ class Candidate(ShortRepr):
 
     Attributes:
         camera: pose of the optical frame in the world.
-        scene_seed: of the placement.
         objects: the labels that the rendering gives, with the scene's class ids.
     """
 
@@ -52,13 +51,9 @@ class CandidatePool(ShortRepr):
     Attributes:
         a: the set whose contexts are wanted.
         wanted: int64 (N,), rows of its objects.
-        settings: of the search.
-        class_names: of the scene.
-        candidates: all of them.
         covers: for each candidate the rows of `a.objects` that it resembles, each once.
         resembled: bool, by row of `a.objects`, whether any candidate resembles it.
         random: numbers of the candidates that are the random pictures to compare with.
-        sketched: poses that were sketched.
     """
 
     a: FrameSet

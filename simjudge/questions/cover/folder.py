@@ -34,11 +34,7 @@ def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], ra
 
 
 def check_folder(out: Path) -> Path:
-    """Refuse a folder that holds anything but a search that was stopped.
-
-    Raises:
-        SimjudgeError: it is a file, or holds something else.
-    """
+    """Refuse a folder that holds anything but a search that was stopped."""
     folder = output_path(out)
     if folder.is_file():
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")

@@ -26,9 +26,6 @@ def read_cover_sets(
 
     Args:
         b: simulated pictures that there are already; None for none.
-
-    Raises:
-        SimjudgeError: a set cannot be read or has no labels, or the sets have no class in common.
     """
     sets = []
     for source in (a, b):
@@ -41,11 +38,7 @@ def read_cover_sets(
 
 
 def check_cover_scene(scene: Scene, given: str | Path) -> None:
-    """Refuse a scene that cannot be searched.
-
-    Raises:
-        UsageError: nothing in it is labelled, it has no area for cameras, or things move in it.
-    """
+    """Refuse a scene that cannot be searched."""
     if not scene.labelled():
         raise UsageError(f"--scene {given}: has nothing that is labelled, so it can cover nothing")
     if scene.area is None:

@@ -74,12 +74,7 @@ class SketchedThings(ShortRepr):
 
 
 class LabelSketch:
-    """How similar the surroundings of a thing look, from many poses, to a context.
-
-    Attributes:
-        things: the counted things.
-        lens: the camera's.
-    """
+    """How similar the surroundings of a thing look, from many poses, to a context."""
 
     def __init__(self, things: SketchedThings, lens: Lens, min_size: float) -> None:
         """Take things and lens.

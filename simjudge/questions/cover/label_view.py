@@ -19,12 +19,7 @@ from simjudge.sim.sensors.camera.shutter import SECOND
 
 
 class LabelView:
-    """A camera before a placed scene that takes labels only.
-
-    Attributes:
-        engine: has the scene.
-        camera: the camera.
-    """
+    """A camera before a placed scene that takes labels only."""
 
     def __init__(self, engine: Engine, camera: Camera, labelling: Labelling) -> None:
         """Put a camera before an engine."""

@@ -29,9 +29,7 @@ class NewlyCovered:
     """W1 of the contexts that the new pictures cover and B did not.
 
     Attributes:
-        contexts: how many there are.
         mean_w1: None where none takes part.
-        certainty: noise, gap, p and verdict.
     """
 
     contexts: int
@@ -57,9 +55,6 @@ def judge_newly_covered(
     Args:
         a: the labelled frames of A, with pictures, or with predictions, which are then taken as they are.
         rows: (N,) rows of A's objects, ascending.
-
-    Raises:
-        SimjudgeError: the detector cannot be read, or a set has no pictures.
     """
     found = a if a.predictions is not None else detect(a, model, progress=progress)
     chosen = CompareSettings(theta=settings.theta, patch=settings.method.patch, masks=IGNORE_MASKS, seed=settings.seed)

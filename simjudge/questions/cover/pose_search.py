@@ -40,7 +40,6 @@ class SearchedContext(ShortRepr):
 
     Attributes:
         planes: bool (h, w) by class id.
-        class_id: of the anchor.
         box: (4,), the anchor's, pixels.
         size: width and height of its picture.
     """
@@ -56,7 +55,6 @@ class SketchedPose(NamedTuple):
 
     Attributes:
         body: of the camera's body in the world, x ahead.
-        similarity: as sketched.
     """
 
     body: Pose

@@ -37,14 +37,7 @@ class CoverageCurve(ShortRepr):
 
 @dataclass(frozen=True)
 class UncoveredContext:
-    """A context that no picture resembles.
-
-    Attributes:
-        row: of A's objects.
-        frame: name of its frame.
-        class_name: of its anchor.
-        reason: one of REASONS.
-    """
+    """A context that no picture resembles."""
 
     row: int
     frame: str

@@ -87,10 +87,6 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
 
     Returns:
         O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
-
-    Raises:
-        UsageError: an option makes no sense here.
-        SimjudgeError: something cannot be read or written, or the sets have no class in common.
     """
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")

@@ -44,11 +44,7 @@ class Finding:
     """What one check found.
 
     Attributes:
-        check: what is checked.
-        verdict: PASS, FAIL, MISSING or NOT_CHECKED.
         about: the topic or file that it is about; "" for all.
-        figure: what was measured.
-        limit: what it may be.
         note: where it is worst, or why it was not checked.
         mend: a command that mends it, as it can be typed; "" where nothing is to mend.
     """
@@ -85,11 +81,7 @@ def failed(findings: Iterable[Finding], check: str) -> bool:
 
 
 def quoted(path: object) -> str:
-    """A path as a shell takes it.
-
-    Raises:
-        UsageError: it holds a line end, which no typed line can hold.
-    """
+    """A path as a shell takes it."""
     text = str(path)
     if "\n" in text:
         raise UsageError(f"{text!r}: a line end in a path; rename it")

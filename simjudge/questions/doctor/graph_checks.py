@@ -35,8 +35,6 @@ class TopicEnd:
     """A publisher or a subscription.
 
     Attributes:
-        node: full name of the node.
-        type: of its messages.
         reliable: whether it offers, or asks for, reliable delivery.
         latched: whether it offers, or asks for, the last messages for late subscribers (transient local).
     """
@@ -52,9 +50,7 @@ class GraphTopic:
     """A topic of a running graph.
 
     Attributes:
-        name: its full name.
         types: the message types that somebody uses on it.
-        publishers, subscriptions: who is at it.
         trouble: why it could not be listened to; "" where it could.
     """
 

@@ -50,9 +50,6 @@ def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = Fals
     Args:
         image_topic: the images to look at, or a camera's name; None: the first camera's.
         live: whether the messages are those of a running graph, to which nodes can be added.
-
-    Raises:
-        SimjudgeError: it cannot be read, or has no such images.
     """
     recording = Recording(path)
     survey = survey_recording(recording)

@@ -30,7 +30,6 @@ class TopicSurvey:
     """What the messages of a topic say of themselves.
 
     Attributes:
-        name, type: of the topic.
         received: when each was recorded, nanoseconds.
         stamp: of each header, or of each /clock, nanoseconds; empty where the type has none.
         frame_ids: how many messages name each coordinate frame.
@@ -57,7 +56,6 @@ class TransformSurvey:
     """Transforms of one robot.
 
     Attributes:
-        tree: all of them.
         trouble: why they are no tree; "" where they are.
         moving: by the child's frame, receive times and stamps on the moving topics, nanoseconds.
     """
@@ -72,11 +70,7 @@ class RecordingSurvey:
     """What a recording holds.
 
     Attributes:
-        recording: open for reading.
-        types: knows its messages.
-        topics: by name.
         of_namespaces: transforms by the namespace of their topics, "" for those of /tf, which all robots share.
-        losses: what could not be read.
     """
 
     recording: Recording

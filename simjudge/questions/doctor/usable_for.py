@@ -51,7 +51,6 @@ class Question:
 
     Attributes:
         name: for `--for`.
-        text: for people.
         needs: checks without which it cannot be answered.
         wants: checks without which it is answered less well, each with what is lost then.
         holds: checks whose subject must be there, good or not.
@@ -71,8 +70,6 @@ class Answer:
     """Whether a question can be answered.
 
     Attributes:
-        question: that is asked.
-        answer: YES, WITH_LOSS or NO.
         lacking: findings that stand in its way.
         losses: what is lost where it is answered with loss.
     """

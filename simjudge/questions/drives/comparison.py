@@ -44,8 +44,6 @@ class MetricResult:
     """One metric of a comparison of drives, in its own unit.
 
     Attributes:
-        metric: one of METRICS.
-        comparison: what Algorithm 1 gives.
         certainty: noise, gap, interval, p, margin and verdict.
     """
 
@@ -60,16 +58,12 @@ class DriveComparison(ShortRepr):
 
     Attributes:
         names: of the real drives, and of the simulated ones.
-        course: the line.
         lines: all drives along it, the real ones first.
         windows: of the real drives, and of the simulated ones.
         results: by metric; metrics that a side lacks are left out.
         overall: of all metrics together, each in units of its margin.
-        drawn: DRIVES or BLOCKS.
         units: how many there are on each side.
         settings: how it was compared, tolerances filled in.
-        notes: what a person should know.
-        losses: what was left out.
     """
 
     names: tuple[Sequence[str], Sequence[str]]
@@ -144,11 +138,7 @@ class DriveComparison(ShortRepr):
         return {name: table[:, column].copy() for column, name in enumerate(LINE_COLUMNS)}
 
     def save(self, out: Path) -> None:
-        """Write the result folder; it appears whole or not at all.
-
-        Raises:
-            SimjudgeError: the folder holds something else, or cannot be written.
-        """
+        """Write the result folder; it appears whole or not at all."""
         save_drive_result(out, self.content(), self.tables())
 
 
@@ -160,9 +150,6 @@ def compare_drive_sets(
     Args:
         real, sim: recordings or CSV files (`simjudge.data.drive_logs.read_drive`), or drives that were read; at least
             one each.
-
-    Raises:
-        SimjudgeError: a drive cannot be read, a side has no window of the course in full, or steering has two units.
     """
     if not real or not sim:
         raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")

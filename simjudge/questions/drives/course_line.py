@@ -111,11 +111,7 @@ class LaneCones(ShortRepr):
 
 
 def lane_cones(scene: Scene, course: Course) -> LaneCones:
-    """The cones of a scene, measured along its course. Its class says on which side of the lane a cone stands.
-
-    Raises:
-        SimjudgeError: no class is typical for a side.
-    """
+    """The cones of a scene, measured along its course. Its class says on which side of the lane a cone stands."""
     classes = lane_classes(scene)
     sides = []
     for class_id in (classes.left, classes.right):

@@ -30,11 +30,7 @@ class _DriveRows:
 
 
 class LiveDrives:
-    """Poses and commands as they come. Where their stamps jump back another drive begins, as in a looped recording.
-
-    Attributes:
-        poses, commands: how many came.
-    """
+    """Poses and commands as they come. Where their stamps jump back another drive begins, as in a looped recording."""
 
     def __init__(self, jump_ns: int = 1_000_000_000, unit: str = LOCK) -> None:
         """Hold nothing yet.
@@ -90,9 +86,6 @@ def compare_live(
 
     Args:
         live_is_real: the live drives are real and the reference is simulated; else the other way round.
-
-    Raises:
-        SimjudgeError: no stretch of the course has been passed in full yet, or as `compare_drive_sets`.
     """
     sides = (live, reference) if live_is_real else (reference, live)
     return compare_drive_sets(*sides, settings if sure else replace(settings, draws=0))

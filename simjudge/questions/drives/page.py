@@ -27,12 +27,7 @@ from simjudge.questions.drives.words import (
 
 
 def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a comparison of drives.
-
-    Raises:
-        UsageError: a setting is given that such a result has no use for.
-        SimjudgeError: the folder is damaged, or something cannot be written.
-    """
+    """Make the page of a comparison of drives."""
     unused = [name for name in ("csv", "latex", "label") if getattr(settings, name) is not None]
     if unused:
         raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of compare-drives, whose"

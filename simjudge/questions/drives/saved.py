@@ -109,9 +109,6 @@ class SavedDrives:
     """One result folder of a comparison of drives.
 
     Attributes:
-        name: what to call it.
-        folder: where it is.
-        content: of drives.json.
         fresh: the tables of a result that was just computed; None: they are read from the folder.
     """
 
@@ -132,11 +129,7 @@ class SavedDrives:
 
     @cached_property
     def tables(self) -> DriveResultTables:
-        """Windows and lines.
-
-        Raises:
-            SimjudgeError: a file is missing, or damaged.
-        """
+        """Windows and lines."""
         if self.fresh is not None:
             return self.fresh
         names = [row["metric"] for row in self.metrics]
@@ -161,11 +154,7 @@ def is_drive_result(folder: Path) -> bool:
 
 
 def load_drive_result(folder: Path) -> SavedDrives:
-    """Read a result folder of a comparison of drives.
-
-    Raises:
-        SimjudgeError: it holds no such result, or a file in it is damaged.
-    """
+    """Read a result folder of a comparison of drives."""
     if not is_drive_result(folder):
         raise SimjudgeError(f"{folder}: holds no {DRIVES}; run simjudge compare-drives first")
     content = read_checked(folder / DRIVES, DrivesFile, "result of simjudge compare-drives")
@@ -174,11 +163,7 @@ def load_drive_result(folder: Path) -> SavedDrives:
 
 
 def save_drive_result(folder: Path, content: Mapping[str, Any], tables: DriveResultTables) -> None:
-    """Write a result folder; it appears whole or not at all.
-
-    Raises:
-        SimjudgeError: the folder holds something else, or cannot be written.
-    """
+    """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
         for name, table in ((WINDOWS, tables.windows), (LINES, tables.lines)):
             columns = {key: number_column(values, np.isnan(values)) for key, values in table.items()}

@@ -60,11 +60,7 @@ class DriveComparisonSettings(Settings):
     seed: int = setting(0, "Seed of the draws.", low=0)
 
     def __post_init__(self) -> None:
-        """Check the values, and that somebody says where cones stand.
-
-        Raises:
-            UsageError: a value makes no sense, or cones are asked for without a course.
-        """
+        """Check the values, and that somebody says where cones stand."""
         super().__post_init__()
         if self.cones and self.course is None:
             raise UsageError("cones: name the scene where they stand as the course, such as lab")

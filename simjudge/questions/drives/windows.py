@@ -52,12 +52,7 @@ class DriveWindows(ShortRepr):
 
 @dataclass(frozen=True)
 class ConesAhead:
-    """Which cones a window's context holds.
-
-    Attributes:
-        cones: that stand along the course.
-        count: how many of each side.
-    """
+    """Which cones a window's context holds."""
 
     cones: LaneCones
     count: int

@@ -60,7 +60,6 @@ class BoxDifferences(ShortRepr):
     Attributes:
         corners: float64 (N, 4), x0, y0, x1, y1 of B less those of A, of things that both have.
         lonely: things with a box of LONELY_LIMIT or more that one has alone: "a" or "b", pose, instance, smaller side.
-        small: how many smaller ones.
     """
 
     corners: FloatArray

@@ -70,7 +70,6 @@ class DrivingComparison:
     """The same car in several engines.
 
     Attributes:
-        vehicle: name of the car.
         figures: what the car did, by engine.
     """
 
@@ -94,10 +93,6 @@ def compare_driving(
 
     Args:
         out: JSON file for the figures; None for none.
-
-    Raises:
-        UsageError: a name is unknown.
-        SimjudgeError: an engine cannot run here, or something cannot be read or written.
     """
     car = vehicle if isinstance(vehicle, Vehicle) else read_vehicle(vehicle)
     figures = {}

@@ -39,7 +39,6 @@ class EngineComparison:
 
     Attributes:
         path: folder with the page, both data sets, numbers.json and, with a detector, the judge's result.
-        page_path: the page.
         engines: name and variant of both engines.
         numbers: what numbers.json holds: seconds an image, differences, and whether the engines agree.
         losses: rows of a pose file that could not be used.

@@ -40,8 +40,6 @@ class CameraChanges:
     Attributes:
         lens: A's lens, for pictures of A's size.
         size: width and height of A's pictures, where they differ from B's.
-        shutter: A's exposure.
-        light: factors of the scene's light.
     """
 
     lens: Lens | None = None

@@ -40,10 +40,7 @@ class ChangedSets:
 
     Attributes:
         sides: A and B as they were read; frames of pairs in one order.
-        detector: runs on every changed set.
-        settings: of the comparison.
         folder: where detections are kept between runs; None keeps them in memory alone.
-        progress: shows how far detecting is.
         rendered: renders B again where causes ask for it; None where it cannot be rendered.
         losses: what the first detections left out.
         runs: how often the detector ran over a set in this run.

@@ -35,10 +35,6 @@ class ExcessJudge(ShortRepr):
     """Says what is left of the gap with some causes undone, by the code that `compare` uses.
 
     Attributes:
-        sets: both sets behind any filters.
-        difference: between the cameras.
-        settings: of the comparison.
-        margins: of the labels.
         certainty: of the sets as they are, once they have been compared.
         mean_w1: of the sets as they are.
         excess: by set of causes, the gap: (D,), the estimate first, then what each draw makes of it.
@@ -62,9 +58,6 @@ class ExcessJudge(ShortRepr):
         Returns:
             For each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all, so
             that differences have the spread of pairs.
-
-        Raises:
-            SimjudgeError: nothing was compared, because no contexts are alike.
         """
         new = [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
         groups: dict[Causes, list[Causes]] = {}

@@ -20,11 +20,7 @@ from simjudge.studies.inputs import InputSet
 
 
 def check_settings(settings: CompareSettings) -> None:
-    """Refuse settings that make no sense where pictures are changed and detected anew.
-
-    Raises:
-        UsageError: one of them makes no sense.
-    """
+    """Refuse settings that make no sense where pictures are changed and detected anew."""
     refused = {"--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions}
     for flag, given in refused.items():
         if given is not None:
@@ -45,11 +41,7 @@ def required_detector(settings: CompareSettings) -> Detector:
 
 
 def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
-    """Make a folder for what is written, unless it holds something else.
-
-    Raises:
-        SimjudgeError: it is a file, holds something else, or cannot be made.
-    """
+    """Make a folder for what is written, unless it holds something else."""
     folder = output_path(folder)
     if folder.is_file():
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
@@ -66,12 +58,7 @@ def claimed_folder(folder: Path, ours: Collection[str]) -> Path:
 def read_pictures(
     a: Source, b: Source, detector: Detector, settings: CompareSettings, log: Log, progress: ProgressBar
 ) -> tuple[InputSet, InputSet]:
-    """Both sets without predictions; frames of pairs in one order.
-
-    Raises:
-        SimjudgeError: a set cannot be read or has no images, has no class in common with the detector or with the
-            other, or nothing is a pair.
-    """
+    """Both sets without predictions; frames of pairs in one order."""
     bare = replace(settings, model=None, rename=None, classes=None)
     sides = [replace(side, frames=side.frames.with_predictions(None))
              for side in read_inputs(a, b, bare, own_predictions=False, log=log, progress=progress)]  # fmt: skip

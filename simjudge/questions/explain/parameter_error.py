@@ -24,7 +24,6 @@ class PartErrors(ShortRepr):
 
     Attributes:
         parts, alone, last: by cause, of its part, and of what it closes alone and after the others.
-        rest: of what is left.
     """
 
     parts: Mapping[str, FloatArray]

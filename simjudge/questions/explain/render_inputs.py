@@ -27,7 +27,6 @@ class Renders:
     """Where rendered frames are kept.
 
     Attributes:
-        folder: the folder.
         kept: whether it stays when the answer is there.
     """
 
@@ -43,7 +42,6 @@ class RenderOptions:
         camera: that B was rendered through: a file or a name.
         scene: that B was rendered from: a file or a name.
         a_camera: A's camera: a file, a name, or a calibration.
-        renders: where rendered frames are kept.
     """
 
     camera: str | Path | None
@@ -81,10 +79,6 @@ def rendered_sets(
 
     Returns:
         What renders B again, None where nothing is; and by cause that could not be tried, why.
-
-    Raises:
-        UsageError: there is no such camera or scene.
-        SimjudgeError: it is not known where B's camera stood, or B is not of this scene and camera.
     """
     wanted = settings.causes or CAUSE_NAMES
     if given.scene is None or given.camera is None:

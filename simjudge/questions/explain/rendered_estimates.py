@@ -61,7 +61,6 @@ class FoundChanges:
     """By what B is rendered again.
 
     Attributes:
-        changes: of camera and light.
         not_tried: by cause that could not be tried, why, and what would help.
     """
 
@@ -74,10 +73,6 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
 
     Args:
         given: a camera's file or name, or a calibration; None: the camera_info of A's recording, if there is one.
-
-    Raises:
-        UsageError: there is no such camera, or its pictures have another shape than A's.
-        SimjudgeError: it cannot be read.
     """
     size = _size(side.frames)
     if given is not None:

@@ -38,13 +38,9 @@ class RenderedSets(ShortRepr):
 
     Attributes:
         scene: file or name of B's scene.
-        camera: through which B was rendered.
         record: where the camera stood in each frame.
-        frames: B as it was read.
-        folder: where rendered frames are kept.
         changes: what undoes the causes; set once it is known.
         log: told what a person should know.
-        progress: shows how far rendering is.
     """
 
     scene: str | Path

@@ -88,10 +88,6 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
             B is rendered again.
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
-
-    Raises:
-        UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector

@@ -35,11 +35,6 @@ class ParameterFit:
     """One fitted number.
 
     Attributes:
-        name, unit: of the number.
-        neutral: the value that changes nothing.
-        start: estimated from the pictures alone.
-        value: fitted.
-        low, high: 95 % interval.
         w1_without: W1 of the fitted frames if this number alone is neutral.
         at_end: whether the value is the end of the range that is looked for.
     """
@@ -62,12 +57,7 @@ class ParameterFit:
 
 @dataclass(frozen=True)
 class HeldOutW1:
-    """W1 of the frames that the fit never saw.
-
-    Attributes:
-        mean_w1: of one camera.
-        certainty: what stands beside it.
-    """
+    """W1 of the frames that the fit never saw."""
 
     mean_w1: float
     certainty: Certainty
@@ -178,9 +168,6 @@ def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
 
     Args:
         camera: a file, or the name of one that comes with simjudge.
-
-    Raises:
-        SimjudgeError: the camera cannot be read, or the file cannot be written.
     """
     path = find_file(camera, CAMERA)
     read_camera(path)

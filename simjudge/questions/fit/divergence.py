@@ -36,7 +36,6 @@ class DivergenceFit(ShortRepr):
     """What points on things tell of the width of beams.
 
     Attributes:
-        value: horizontal, full angle, mrad.
         low, high: 95 % interval, by blocks of clouds left out in turn (jackknife).
         rendered: (K,), divergences of the renderings, ascending, mrad.
         misfit: (K,), chi square of each: how unlike the ratios are in the bins, over their number less one.
@@ -73,9 +72,6 @@ def fit_divergence(
 
     Args:
         divergences: of these, horizontal, mrad, ascending.
-
-    Raises:
-        SimjudgeError: too few things at too few distances.
     """
     edges = _bins(a, renderings)
     given = np.asarray(divergences, np.float64)

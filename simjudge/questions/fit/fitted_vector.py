@@ -21,12 +21,9 @@ class FittedParameter:
         name: as files and tables write it.
         part: the part of the camera that it belongs to, one of `FITTED`.
         unit: empty for none.
-        neutral: the value that changes nothing.
-        low, high: its range.
         logarithmic: a gain or an exponent, searched by its logarithm.
         step: of the search, in the parameter's unit or, where logarithmic, of the logarithm.
         get: the value of a difference; only what acts on B counts.
-        put: a difference with another value.
     """
 
     name: str

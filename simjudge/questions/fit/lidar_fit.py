@@ -33,7 +33,6 @@ class FittedDivergence:
         fit: what points on labelled things tell.
         value, low, high: horizontal, full angle, mrad, with its interval: what points tell, or the rendering that the
             judge prefers; then the interval reaches as far as it moved.
-        by_judge: whether the judge moved it.
         files: of the renderings, B's own among them, by divergence.
         of: the file on whose clouds noise and drop-out were fitted: of the nearest rendering.
         w1: mean W1 of the fitted clouds with each rendering, with A's noise and drop-out; over draws of the noise.

@@ -29,10 +29,7 @@ class LidarObjective:
     """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known.
 
     Args:
-        a, b: the clouds.
-        settings: of the fit, with a model.
         kept: file of what was tried before; None keeps nothing.
-        origin: what the file must be of.
     """
 
     def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str) -> None:

@@ -28,8 +28,6 @@ class LidarFile:
     """A sensor file with one lidar.
 
     Attributes:
-        path: of the file.
-        name: of the lidar in it.
         divergence: horizontal and vertical, full angles, mrad.
         samples: of its beams; 1 is a single ray.
     """
@@ -41,11 +39,7 @@ class LidarFile:
 
 
 def read_lidar_file(sensors: str | Path) -> LidarFile:
-    """Read a sensor file with one lidar.
-
-    Raises:
-        SimjudgeError: it cannot be read, or has not exactly one lidar.
-    """
+    """Read a sensor file with one lidar."""
     path = find_file(sensors, SENSORS)
     lidars = [each for each in read_sensors(path) if isinstance(each, LidarSpec)]
     if len(lidars) != 1:
@@ -58,12 +52,7 @@ def read_lidar_file(sensors: str | Path) -> LidarFile:
 def read_renderings(
     own: LidarFile | None, b: Source, rendered: Mapping[str | Path, Source]
 ) -> list[tuple[LidarFile, Source]]:
-    """Sensor files and what was rendered with them, B's own among them, by divergence.
-
-    Raises:
-        UsageError: B's own file is not given, there are too few, or two have the same divergence.
-        SimjudgeError: a file cannot be read, or has beams of single rays.
-    """
+    """Sensor files and what was rendered with them, B's own among them, by divergence."""
     if own is None:
         raise UsageError("--rendered: needs --sensors, the file of B's own clouds")
     files = [(own, b), *((read_lidar_file(file), source) for file, source in rendered.items())]

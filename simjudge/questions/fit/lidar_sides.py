@@ -43,10 +43,6 @@ def read_side(source: Source, topic: str | None) -> CloudSet:
 
     Args:
         topic: of its clouds; None where it has one only.
-
-    Raises:
-        UsageError: it is a set of pictures.
-        SimjudgeError: it cannot be read.
     """
     if isinstance(source, CloudSet):
         return source

@@ -28,7 +28,6 @@ class RingDistributions(ShortRepr):
     """Range noise and drop-out of three lidars, in the order of `LIDAR_NAMES`.
 
     Attributes:
-        statistics: of each.
         edges: of the bins of range noise, (K + 1,), metres.
         density: (3, K), share of the points per metre of deviation.
         outside: (3,), share of the points beyond the outermost edges.
@@ -53,9 +52,6 @@ def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
 
     Args:
         samples: of A, of B as it is, and of B with the fitted numbers.
-
-    Raises:
-        SimjudgeError: too few points lie on surfaces.
     """
     statistics = tuple(each.statistics() for each in samples)
     half = max(_LEAST_WIDTH, _WIDEST * max(each.range_noise for each in statistics))

@@ -76,10 +76,6 @@ def fit_camera(
         out: folder for fit.json and the camera's file; None writes nothing. A fit that was stopped goes on there.
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
         detector: a loaded detector; None: that of the settings.
-
-    Raises:
-        UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no images or too few, or cma is not installed.
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector

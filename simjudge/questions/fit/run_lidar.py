@@ -60,7 +60,6 @@ class _Sides:
     """Clouds of the fit, and held out.
 
     Attributes:
-        a, b: the two sets.
         rendered: with which files B was rendered, B's own among them, by divergence, and these clouds; none where the
             divergence is not fitted.
     """
@@ -91,10 +90,6 @@ def fit_lidar(
         out: folder for fit.json and sensors.yaml; None writes nothing. A fit that was stopped goes on there.
         sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
         rendered: the scans of B rendered with other divergences: clouds by the sensor file that made them.
-
-    Raises:
-        UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no rings or too few clouds, or cma is not installed.
     """
     if settings.model is None:
         raise UsageError("--model: is needed, because the detector must see the changed clouds too")

@@ -36,7 +36,6 @@ class PairPoint:
     """One comparison as a point.
 
     Attributes:
-        comparison: which sets, which net.
         entry: all classes together, or one class.
     """
 
@@ -60,9 +59,7 @@ class BarValue:
 
     Attributes:
         mean: of the W1, or of what the bar shows.
-        least, most: of the comparisons.
         noise: mean of the noise; None where there is none.
-        count: how many comparisons.
     """
 
     mean: float

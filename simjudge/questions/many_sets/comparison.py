@@ -69,11 +69,6 @@ def compare_many_sets(
         twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
             relabelled within pairs.
         settings: of all comparisons. Those that say where predictions come from are refused.
-
-    Raises:
-        UsageError: a set, net or domain has no such name, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, holds no predictions, or shares no class with another; `out` cannot be
-            written.
     """
     _check_settings(settings)
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))

@@ -26,10 +26,7 @@ class ExampleComparison:
     """A comparison of a study, to be saved with its contexts and gallery.
 
     Attributes:
-        folder: name of its folder.
         a, b: names of the predicted and of the predicting set.
-        net: name of the net.
-        study: the judged sets.
     """
 
     folder: str

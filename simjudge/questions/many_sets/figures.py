@@ -72,9 +72,6 @@ def overlap_scatter(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: nothing was compared, or the result lacks this class.
     """
     points = _points(result, key)
     top = _top([p.entry.numbers.mean_w1 for p in points])
@@ -115,11 +112,7 @@ def class_bars(result: ManySetsResult) -> ReportFigure:
 
 
 def pointwise_bars(result: ManySetsResult) -> ReportFigure:
-    """Draw the mean difference of performance of the same object beside mean W1, a panel a net.
-
-    Raises:
-        NothingToDrawError: no sets are paired, or no object is in both.
-    """
+    """Draw the mean difference of performance of the same object beside mean W1, a panel a net."""
     labels = entry_labels(result)
     shown = (("mean W1 of like contexts", "mean_w1", "magenta"),
              ("pointwise difference", "pointwise_mean_difference", "teal"))  # fmt: skip
@@ -149,9 +142,6 @@ def w1_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: nothing was compared, or the result lacks this class.
     """
     top = _top([p.entry.numbers.mean_w1 for p in _points(result, key)])
     return _matrix_figure(result, key, "mean_w1", result.nets, top)
@@ -162,9 +152,6 @@ def overlap_matrix(result: ManySetsResult, key: str = OVERALL) -> ReportFigure:
 
     Args:
         key: a class id as text, or "overall" for all classes together.
-
-    Raises:
-        NothingToDrawError: the result lacks this class, or no set has contexts.
     """
     return _matrix_figure(result, key, "overlap_a", [None], 1.0)
 

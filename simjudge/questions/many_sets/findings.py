@@ -39,7 +39,6 @@ class StudiedNets:
     """The names of the two nets in a result.
 
     Attributes:
-        sim: trained on the simulation alone.
         real: trained on reality, or on what stands in for it, alone.
     """
 
@@ -55,10 +54,6 @@ def find_sets(
     Args:
         compared: folder of the comparison; of study "sweep" a folder of `simjudge.sweep`.
         net_sim: name of the net that was trained on the simulation alone.
-
-    Raises:
-        UsageError: there is no such study.
-        SimjudgeError: the comparison cannot be read, or lacks what the study needs.
     """
     if study not in {*_STUDIES, "sweep"}:
         raise UsageError(f"study {study}: one of {', '.join([*_STUDIES, 'sweep'])} is needed")

@@ -36,7 +36,6 @@ class JudgedSets:
     """Sets with what nets found in them: what all comparisons of many sets share.
 
     Attributes:
-        inputs: by set and net.
         judged: by set and net: the frames that are labelled and predicted.
         settings: of the comparisons, with the draws of the whole study, and one patch for all sets.
         twins: pairs of sets whose frames of one name or stamp show the same.
@@ -68,9 +67,6 @@ def read_judged_sets(
 
     Returns:
         The sets, and as many draws as the number of comparisons asks for.
-
-    Raises:
-        SimjudgeError: a set cannot be read, or holds no predictions.
     """
     inputs = {}
     for name, net in dict.fromkeys((name, each.net) for each in wanted for name in (each.a, each.b)):
@@ -146,11 +142,7 @@ def _note_differences(judged: Mapping[tuple[str, str], JudgedSet], log: Log) -> 
 
 
 def judged_sides(study: JudgedSets, a: str, b: str, net: str, losses: Losses) -> tuple[JudgedSet, JudgedSet]:
-    """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted.
-
-    Raises:
-        SimjudgeError: the sets have no class in common, or twins no frame.
-    """
+    """Two sets as they are compared: of twins the frames that both have, in the same order; others are counted."""
     first, second = study.judged[a, net], study.judged[b, net]
     common = {*first.frames.objects.class_id.tolist()} & {*second.frames.objects.class_id.tolist()}
     if not common:

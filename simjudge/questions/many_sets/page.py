@@ -23,10 +23,6 @@ def report_sets(folder: Path, out: Path, settings: ReportSettings, log: Log) -> 
 
     Args:
         settings: title, and where tables and figures go. The table is that by kind of pair.
-
-    Raises:
-        UsageError: a setting is given that such a result has no use for.
-        SimjudgeError: the folder is damaged, or something cannot be written.
     """
     unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
     if unused:

@@ -25,11 +25,7 @@ class WantedComparison:
 
 
 def check_names(predictions: Mapping[str, Mapping[str, Any]], domains: Mapping[str, str], nets: list[str]) -> None:
-    """Refuse sets and domains that do not go together.
-
-    Raises:
-        UsageError: too few sets, no net, or a set or domain that is unknown.
-    """
+    """Refuse sets and domains that do not go together."""
     if len(predictions) < _PAIR or not nets:
         raise UsageError("predictions: two sets or more are needed, each with the predictions of a net")
     for name in predictions:
@@ -47,9 +43,6 @@ def wanted_comparisons(
 
     Args:
         pairs: each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
-
-    Raises:
-        UsageError: a name is unknown, or a set lacks the predictions of a net that a comparison needs.
     """
     if pairs is None:
         every = [WantedComparison(a, b, net) for a, b in permutations(predictions, 2) for net in nets]
@@ -68,11 +61,7 @@ def wanted_comparisons(
 
 
 def two_sets(pair: Sequence[str], known: frozenset[str], label: str) -> tuple[str, str]:
-    """Two different sets.
-
-    Raises:
-        UsageError: they are not two, not different, or unknown.
-    """
+    """Two different sets."""
     for name in pair:
         if name not in known:
             raise UsageError(f"{label}: {name} is no set{nearest_name(str(name), known)}")

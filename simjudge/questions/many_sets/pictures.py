@@ -43,11 +43,7 @@ def read_pictures(result: ManySetsResult) -> Pictures:
 
 
 def set_pictures(result: ManySetsResult) -> ReportFigure:
-    """Draw pictures of all sets, a row a set.
-
-    Raises:
-        NothingToDrawError: no set is there any more, or none has pictures.
-    """
+    """Draw pictures of all sets, a row a set."""
     pictures = read_pictures(result)
     if not pictures:
         raise NothingToDrawError("the sets are no longer where they were compared, or have no pictures")

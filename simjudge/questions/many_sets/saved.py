@@ -68,9 +68,7 @@ class Example:
     """A comparison that is saved as a result of its own, with contexts and gallery.
 
     Attributes:
-        folder: the result.
         a, b: names of the predicted and of the predicting set.
-        net: name of the net.
     """
 
     folder: Path
@@ -84,12 +82,8 @@ class SetsComparison:
     """How well one set predicts another one, as a net sees them.
 
     Attributes:
-        a: name of the predicted set.
-        b: name of the predicting set.
-        net: name of the net.
         kind: "real-real", "real-sim" (whatever the direction) or "sim-sim".
         paired: frames of A and B are pairs; the entries then have `pointwise_mean_difference`.
-        overall: all classes together.
         classes: one entry a class, by class id.
     """
 
@@ -181,9 +175,6 @@ def save_many_sets(
 
     Args:
         examples: by name of the folder within `examples`, what writes that result.
-
-    Raises:
-        SimjudgeError: the folder holds something else, or cannot be written.
     """
     rows = many_sets_from_content(content).rows()
     with atomic_result(out) as folder:
@@ -195,11 +186,7 @@ def save_many_sets(
 
 
 def load_many_sets(folder: str | Path) -> ManySetsResult:
-    """Read the result of a comparison of many sets.
-
-    Raises:
-        SimjudgeError: the folder holds no such result, or the file is damaged.
-    """
+    """Read the result of a comparison of many sets."""
     path = Path(folder) / SETS
     if not path.is_file():
         raise SimjudgeError(f"{folder}: holds no {SETS}; give a folder that a comparison of many sets was saved in")

@@ -30,17 +30,12 @@ class KindRow:
     """The comparisons of one net, one class and one kind of pair together.
 
     Attributes:
-        net: name of the net.
-        label: what the class is called.
-        kind: "real-real", "sim-sim" or "real-sim".
-        comparisons: how many there are.
         compared: how many of them have a W1.
         w1: least, mean and most W1; None where nothing was compared.
         pairs: which sets have the least and the most, as "B predicts A"; empty where nothing was compared.
         noise: mean noise; None where there is none.
         gap: least, mean and most gap; None where there is none.
         relative: mean W1 as a share of the mean performance; None where undefined.
-        overlap: least, mean and most O_A.
         gaps: how many comparisons show a gap in the study.
     """
 

@@ -66,7 +66,6 @@ class ClassFiguresView:
     """The figures of one class.
 
     Attributes:
-        label: what the class is called.
         scatter, matrix, overlap: its figures; empty where nothing was compared.
         is_open: whether they are unfolded when the page opens.
     """
@@ -83,7 +82,6 @@ class ExampleView:
     """Contexts with their neighbours, of one comparison.
 
     Attributes:
-        heading: which comparison.
         contexts: what is shown and the figure.
     """
 
@@ -96,19 +94,14 @@ class SetsView:
     """Everything that a page shows of a comparison of many sets.
 
     Attributes:
-        name: what it is called.
         samples: "objects", or "patches" of label pictures.
         sentences: what the numbers say, a sentence a net.
         bars, pointwise: figures; empty where they have no data.
-        classes: the figures of each class.
         folded: how many classes have no figures on the page.
-        kinds: the table by kind.
-        pairs: the table of all comparisons.
         sets: name, domain and size of each set.
         pictures: name and data URIs of the pictures of each set.
         examples: contexts with their neighbours, for each net of the comparison with the largest gap.
         losses: what was lost from the input.
-        parameters: how it was compared.
     """
 
     name: str

@@ -31,11 +31,7 @@ class ObjectComparison(ShortRepr):
 
     Attributes:
         sides: real, virtual, and a second real recording if there is one.
-        compared: the rows, by sensor.
         measured: what was measured beside the rows, by sensor.
-        settings: how it was compared.
-        notes: what a person should know.
-        losses: what was left out.
     """
 
     sides: Sequence[ObjectSide]
@@ -77,11 +73,7 @@ class ObjectComparison(ShortRepr):
         }
 
     def save(self, out: Path, pictures: Sequence[ResultPicture] = ()) -> None:
-        """Write the result folder; it appears whole or not at all.
-
-        Raises:
-            SimjudgeError: the folder holds something else, or cannot be written.
-        """
+        """Write the result folder; it appears whole or not at all."""
         save_object_result(out, self.content(), self.series, pictures)
 
 
@@ -98,9 +90,6 @@ def compare_by_objects(
 
     Args:
         real_again: another one of the real sensor, for the floor; None: halves of the first one.
-
-    Raises:
-        SimjudgeError: one cannot be read, or they have no sensor, no time or nothing to measure in common.
     """
     losses, notes = Losses(), []
 

@@ -37,10 +37,8 @@ class ObjectSide(ShortRepr):
     """A real or a virtual recording or set.
 
     Attributes:
-        name: of the recording or set.
         path: where it was read from; None for one in memory.
         frames: its pictures; None where it has none, or they are not compared.
-        clouds: its clouds, likewise.
         missing: by sensor, why it has none of it.
         trajectory: poses of what carries its camera; None where they are not known.
     """
@@ -96,9 +94,6 @@ def read_sides(
 
     Returns:
         The sides in the same order, and the sensors that real and virtual both have.
-
-    Raises:
-        SimjudgeError: one cannot be read, real and virtual have no sensor in common, or no time in common.
     """
     of_real = _Choice(settings.real_image_topic, settings.real_cloud_topic)
     of_virtual = _Choice(settings.virtual_image_topic, settings.virtual_cloud_topic, round(settings.time_offset * 1e9))

@@ -34,10 +34,7 @@ class Fact:
     """One number of two whole recordings.
 
     Attributes:
-        sensor: CAMERA or LIDAR.
         name: what it is, as "F1 of the occupancy maps".
-        value: of real and virtual.
-        unit: "" for none.
         real_again: the same of the real recording and a second real one; None without one.
         note: what else is to be known.
     """
@@ -56,10 +53,7 @@ class Measured(ShortRepr):
 
     Attributes:
         series: of real, of virtual, and of the second real recording if there is one.
-        facts: numbers of whole recordings.
-        ranges: metrics of objects over range.
         colours: hue, saturation and value of objects and of whole pictures.
-        models: that scores are of.
         maps: of real and virtual; None where there are none.
         frames: pictures of real and virtual, with what was found in them; empty for a lidar.
         lidars: real and virtual with the truth; empty for a camera.
@@ -90,9 +84,6 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
 
     Args:
         sides: real, virtual, and perhaps the second real recording; all have pictures.
-
-    Raises:
-        SimjudgeError: a model or a detector cannot be read, or what is to be followed is not there.
     """
     settings, losses, progress = work.settings, work.losses, work.progress
     models = read_quality_models(settings).records()
@@ -144,9 +135,6 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
 
     Args:
         sides: real, virtual, and perhaps the second real recording; all have clouds.
-
-    Raises:
-        SimjudgeError: a set lacks what the settings ask for.
     """
     sets = [side.clouds for side in sides if side.clouds is not None]
     again = sets[2] if len(sets) > 2 else None

@@ -65,7 +65,6 @@ class Cell:
     """A cell of the table.
 
     Attributes:
-        text: what it shows.
         value: what it is ordered by; "" for nothing.
         colour: of the chip around it; "" for none.
     """
@@ -80,12 +79,10 @@ class SensorSection:
     """What the page says of one sensor.
 
     Attributes:
-        sensor: "camera" or "lidar".
         rows: how many there are in all.
         families: the cells of the rows of whole pictures or scans and of all objects, by family.
         single: those of single objects, the clearest first.
         rest: what else single objects say, in words; "" for nothing.
-        charts: of series over time.
     """
 
     sensor: str
@@ -97,12 +94,7 @@ class SensorSection:
 
 
 def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a result of the second judge.
-
-    Raises:
-        UsageError: a setting is given that such a result has no use for.
-        SimjudgeError: the folder is damaged, or something cannot be written.
-    """
+    """Make the page of a result of the second judge."""
     unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
     if unused:
         raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of objects")

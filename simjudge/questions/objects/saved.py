@@ -179,8 +179,6 @@ class ResultPicture(ShortRepr):
 
     Attributes:
         name: of its file, without the suffix.
-        title: what it shows.
-        note: how to read it.
         pixels: uint8 (H, W, 3), red first.
     """
 
@@ -192,13 +190,7 @@ class ResultPicture(ShortRepr):
 
 @dataclass(frozen=True)
 class ObjectResult:
-    """One result folder of the second judge.
-
-    Attributes:
-        name: what to call it.
-        folder: where it is.
-        content: of objects.json.
-    """
+    """One result folder of the second judge."""
 
     name: str
     folder: Path
@@ -215,11 +207,7 @@ class ObjectResult:
 
     @cached_property
     def series(self) -> Sequence[SeriesPair]:
-        """The series behind each row.
-
-        Raises:
-            SimjudgeError: the file is missing, or damaged.
-        """
+        """The series behind each row."""
         return read_series(self.folder / SERIES, len(self.rows))
 
 
@@ -229,11 +217,7 @@ def is_object_result(folder: Path) -> bool:
 
 
 def load_object_result(folder: Path) -> ObjectResult:
-    """Read a result folder of the second judge.
-
-    Raises:
-        SimjudgeError: it holds no such result, or a file in it is damaged.
-    """
+    """Read a result folder of the second judge."""
     if not is_object_result(folder):
         raise SimjudgeError(f"{folder}: holds no {OBJECTS}; run simjudge objects first")
     content = read_checked(folder / OBJECTS, ObjectsFile, "result of simjudge objects")
@@ -244,11 +228,7 @@ def load_object_result(folder: Path) -> ObjectResult:
 def save_object_result(
     folder: Path, content: Mapping[str, Any], series: Sequence[SeriesPair], pictures: Sequence[ResultPicture]
 ) -> None:
-    """Write a result folder; it appears whole or not at all.
-
-    Raises:
-        SimjudgeError: the folder holds something else, or cannot be written.
-    """
+    """Write a result folder; it appears whole or not at all."""
     with atomic_result(folder) as temporary:
         pq.write_table(_series_table(series), temporary / SERIES)
         shown = []
@@ -260,11 +240,7 @@ def save_object_result(
 
 
 def read_series(path: Path, rows: int) -> list[SeriesPair]:
-    """Read series.parquet.
-
-    Raises:
-        SimjudgeError: it is missing, damaged, or of another result.
-    """
+    """Read series.parquet."""
     try:
         table = pq.read_table(path)
         missing = [name for name in _COLUMNS if name not in table.column_names]

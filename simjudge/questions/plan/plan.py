@@ -42,7 +42,6 @@ class PlanEntry:
     """What one class, or all classes together, need.
 
     Attributes:
-        label: the class, or "all".
         units: sampling units of A and of B that hold it now.
         power: the share of cases in which the frames at hand show the gap; None where performance cannot fall so far.
         smallest_gap: the gap that the frames at hand show in 80 of 100 cases; None where nothing was compared.
@@ -277,7 +276,6 @@ class _Forecast:
         where: the part of the noise that is at values at which the gap is, too. What is missed makes noise between 0
             and the other values; a gap of what is found stands beside it, and is not hidden in it.
         critical: W1 above it is no chance.
-        spread: of W1 with the gap.
     """
 
     noise: FloatArray

@@ -40,7 +40,6 @@ class RecordedLidar(ShortRepr):
     """A lidar of a recording.
 
     Attributes:
-        clouds: what it measured.
         boxes: the labelled boxes by stamp, nanoseconds.
         found: the boxes that a detector found, likewise.
         body: the frame that its points are drawn in: that of the car where the recording says how it is mounted.
@@ -59,14 +58,10 @@ class RecordedSensors(ShortRepr):
     """What was recorded of a drive.
 
     Attributes:
-        path: the recording.
         start, end: recording times of the first and the last message, nanoseconds.
-        lidars: with clouds.
         frames: the camera's pictures and their labels, None where there are none.
-        courses: the recorded poses.
         gps, imus: readings by topic, each with the truth where it was recorded.
         notes: what is worth saying although nothing is lost.
-        losses: what could not be read.
     """
 
     path: Path
@@ -89,10 +84,6 @@ def read_recorded_sensors(
     Args:
         topic: of the clouds; None: every topic of clouds that a sensor measured.
         image_topic: of the camera; None: the only one, else the first by name, which a note says.
-
-    Raises:
-        UsageError: there is no such topic of clouds.
-        SimjudgeError: the recording cannot be read, or holds nothing that can be shown.
     """
     recording = Recording(path)
     reader = _RecordingReader(recording)

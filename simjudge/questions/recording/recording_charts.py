@@ -31,7 +31,6 @@ class MapLine(NamedTuple):
     """A way on a plane.
 
     Attributes:
-        name: for the legend.
         points: (N, 2), metres.
         is_truth: whether it is drawn as truth, thin and dark.
     """

@@ -55,7 +55,6 @@ class Instant(ShortRepr):
     Attributes:
         name: for the files of its figures.
         title: lidar, time and number of points.
-        top, perspective: the figures.
         picture: the camera's, with its labels; None where there is none near.
         picture_note: how far from the cloud the picture was taken, or why there is none.
         classes: of the boxes in sight: name, colour as #rrggbb, how many.
@@ -86,7 +85,6 @@ class RecordingView:
     Attributes:
         sentences: one for each sensor, with its numbers.
         scale: of all clouds; None where there are none.
-        instants: the clouds that were chosen.
         charts: of the other signals, by file name.
     """
 
@@ -106,11 +104,7 @@ class _PageScale(NamedTuple):
 
 
 def make_recording_view(held: RecordedSensors, settings: ReportSettings) -> RecordingView:
-    """Choose the instants, and draw everything.
-
-    Raises:
-        UsageError: an instant that was asked for lies outside of the recording.
-    """
+    """Choose the instants, and draw everything."""
     sentences = [cloud_sentence(each) for each in held.lidars]
     scale, instants = None, []
     if held.lidars:
@@ -131,9 +125,6 @@ def choose_clouds(held: RecordedSensors, settings: ReportSettings) -> list[tuple
 
     Args:
         settings: which instants, or how many: these are spread over the clouds that have a picture near, else over all.
-
-    Raises:
-        UsageError: an instant that was asked for lies behind the last cloud.
     """
     clouds = held.lidars[0].clouds
     if settings.at is None:
@@ -326,10 +317,6 @@ def report_recording(
 
     Args:
         out: the page where the name ends in .html, else a folder that gets index.html.
-
-    Raises:
-        UsageError: settings are given that a recording has no use for, or a topic or an instant is not there.
-        SimjudgeError: the recording cannot be read or holds nothing to show, or something cannot be written.
     """
     unused = [name for name in ("csv", "latex", "label") if getattr(settings, name) is not None]
     if unused:

@@ -32,10 +32,6 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
     Args:
         out: the folder; it appears whole or not at all. An earlier folder of this kind is replaced.
         advance: told (frames done, frames in all).
-
-    Raises:
-        SimjudgeError: FiftyOne or its database is not there, no frame has a picture, the result holds a sweep alone, or
-            the folder cannot be written.
     """
     if importlib.util.find_spec("fiftyone") is None:
         raise SimjudgeError(MISSING)

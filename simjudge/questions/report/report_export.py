@@ -31,10 +31,6 @@ def export_report(
 
     Args:
         settings: which of both, and whether something else there may be replaced.
-
-    Raises:
-        UsageError: there are several folders, the folder holds no comparison, or a setting has no use here.
-        SimjudgeError: the program is not installed, or something cannot be read or written.
     """
     if len(folders) != 1 or not (folders[0] / RESULT).is_file():
         raise UsageError(f"--to {settings.to}: needs one folder that simjudge compare wrote")

@@ -34,9 +34,6 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
 
     Returns:
         Pictures that could not be read, and sets that are no longer there.
-
-    Raises:
-        SimjudgeError: rerun is not installed, the result holds a sweep alone, or the file cannot be written.
     """
     if not is_installed():
         raise SimjudgeError(MISSING)

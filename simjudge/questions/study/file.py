@@ -61,7 +61,6 @@ class StudyStep:
 
     Attributes:
         name: of the step, and of what it makes.
-        verb: its name.
         arguments: of the verb; a `StepReference`, at any depth, for what another step makes.
         output: name of the file or folder that it makes.
     """
@@ -82,10 +81,7 @@ class Study:
     """A study in one size.
 
     Attributes:
-        name: of its file.
-        title: what it asks.
         stands_in: what stands in for reality; empty where nothing does.
-        size: the size's name.
         steps: in an order in which they can run.
     """
 
@@ -104,10 +100,6 @@ def read_study(
     Args:
         given: a file, or the name of a study that comes with simjudge.
         inputs: files and folders by the names that the study has for them.
-
-    Raises:
-        UsageError: there is no such file, name or size, or an input is missing.
-        SimjudgeError: the file is damaged; one line with file, line, field and remedy.
     """
     path = find_file(given, STUDY)
     document = read_document(path, StudyFields, "study")
@@ -208,11 +200,7 @@ def _check_outputs(document: Document[StudyFields], steps: list[StudyStep]) -> N
 
 
 def sort_steps(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Put steps behind those that they need; steps that do not need each other keep their order.
-
-    Raises:
-        SimjudgeError: steps need each other in a circle; the message has it.
-    """
+    """Put steps behind those that they need; steps that do not need each other keep their order."""
     sorter = TopologicalSorter(needs)
     try:
         sorter.prepare()

@@ -22,9 +22,6 @@ class ListedStep:
     """A step of a study, and how far it is.
 
     Attributes:
-        name: of the step.
-        verb: what it does.
-        state: DONE, FAILED, RUNNING or WAITING.
         seconds: that it took; None where it is not done.
         note: of a step that is done, where it was taken from and what was left out; of one that failed or runs, the
             last line of its log; of one that waits, the steps that it waits for.
@@ -44,8 +41,6 @@ class StudyListing:
     """What a study's folder holds.
 
     Attributes:
-        study: the study.
-        steps: in order.
         seconds_left: that the rest will take, one step after the other.
     """
 
@@ -55,11 +50,7 @@ class StudyListing:
 
 
 def load_study(folder: Path) -> StudyResult:
-    """What a study has made so far.
-
-    Raises:
-        SimjudgeError: it is no such folder, or is damaged.
-    """
+    """What a study has made so far."""
     folder = output_path(folder)
     study, planned = read_plan(folder)
     return StudyResult(study, folder, tuple(_records(folder, planned).values()))
@@ -70,9 +61,6 @@ def list_study(folder: str | Path) -> StudyListing:
 
     Args:
         folder: that `study run` has made; a study may be running in it.
-
-    Raises:
-        SimjudgeError: it is no such folder, or is damaged.
     """
     folder = output_path(Path(folder))
     study, planned = read_plan(folder)

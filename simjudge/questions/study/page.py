@@ -53,7 +53,6 @@ class PictureRow:
     """Pictures of all recordings at one time.
 
     Attributes:
-        seconds: since the first one.
         pictures: title and data URI, a picture a recording that has one then.
     """
 
@@ -66,8 +65,6 @@ class FindingsView:
     """What a step has found.
 
     Attributes:
-        name: of the step.
-        findings: rows of the table.
         maps: title and data URI of its pictures.
     """
 
@@ -81,12 +78,8 @@ class ComparedView:
     """A comparison by objects, a comparison by contexts, or a sweep.
 
     Attributes:
-        name: of the step.
         page: name of its own page, beside this one.
-        what: what its own page shows.
         headline: the verdict in a few words.
-        lead: the verdict in sentences.
-        facts: lines about whole recordings.
         neighbours: title and figure of the contexts that differ most, with similar ones of both sets.
         sweep: its charts; None for a comparison.
     """
@@ -106,9 +99,6 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
 
     Args:
         out: the page; an earlier one is replaced. Pages of comparisons by objects come beside it.
-
-    Raises:
-        SimjudgeError: what a step has made cannot be read.
     """
     sets = {each.name: read_set(each.path) for each in result.steps if each.verb in _RECORDINGS}
     paths = {each.name: each.path for each in result.steps}

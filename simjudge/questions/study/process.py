@@ -41,13 +41,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEX
 
 @dataclass(frozen=True)
 class PickledTask:
-    """A step for another process; who only hands it on need not load what it is made of.
-
-    Attributes:
-        folder: of the study.
-        name: of the step.
-        task: the step, pickled.
-    """
+    """A step for another process; who only hands it on need not load what it is made of."""
 
     folder: Path
     name: str
@@ -64,9 +58,6 @@ def do_task_apart(task: PickledTask, cores: Sequence[int]) -> tuple[float, tuple
 
     Returns:
         The seconds that it took, and lines of what was left out.
-
-    Raises:
-        SimjudgeError: it cannot be done, or the process was killed.
     """
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(len(cores)))}
     command = [sys.executable, "-m", "simjudge.questions.study.process", ",".join(map(str, cores))]

@@ -36,10 +36,6 @@ class StepRecord:
     """A step that is done.
 
     Attributes:
-        name: of the step.
-        verb: what it did.
-        path: what it made.
-        seconds: that it took.
         kept: whether it was done before, and kept.
         losses: lines of what was left out.
         files: hashes of the files and folders that it made, by their names beside the study's others.
@@ -67,11 +63,7 @@ class PlannedStep:
     """A step as a study's folder knows it.
 
     Attributes:
-        name: of the step.
-        verb: what it does.
-        output: name of what it makes.
         needs: names of the steps that it needs.
-        digest: of what it depends on.
     """
 
     name: str
@@ -122,9 +114,6 @@ def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
 
     Returns:
         The study, with steps without arguments; and the steps with their digests.
-
-    Raises:
-        SimjudgeError: it is no such folder, or the file is damaged.
     """
     path = folder / STUDY_FILE
     if not path.is_file():
@@ -214,9 +203,6 @@ def publish_output(work: Path, folder: Path, name: str, output: str) -> None:
 
     Args:
         work: the folder that the step has worked in, on the same disk.
-
-    Raises:
-        SimjudgeError: the step has not made it.
     """
     if not (work / output).exists():
         raise SimjudgeError(f"{output}: the step has not made it")

@@ -35,7 +35,6 @@ class DoneStudy:
     """A study whose steps may be taken.
 
     Attributes:
-        folder: of the study.
         steps: of the study, done or not.
     """
 
@@ -44,12 +43,7 @@ class DoneStudy:
 
 
 def read_done_studies(folders: Sequence[str | Path], out: Path) -> list[DoneStudy]:
-    """Read which steps other studies have.
-
-    Raises:
-        UsageError: a folder is none of a study, or is `out`.
-        SimjudgeError: a folder says of itself what cannot be read.
-    """
+    """Read which steps other studies have."""
     paths = [output_path(Path(each)).absolute() for each in folders]
     for path in paths:
         if path.exists() and out.exists() and path.samefile(out):
@@ -142,9 +136,6 @@ def step_digests(study: Study) -> dict[str, str]:
 
     Args:
         study: the study, its steps in an order in which they can run.
-
-    Raises:
-        SimjudgeError: a step names what is not there, or a file of it cannot be read.
     """
     digests: dict[str, str] = {}
     files: dict[Path, str] = {}

@@ -40,9 +40,6 @@ class FailedStep:
     """A step that could not be done.
 
     Attributes:
-        name: of the step.
-        error: why, in one line.
-        log: what it said.
         behind: steps that need it, which were not begun.
     """
 
@@ -54,14 +51,7 @@ class FailedStep:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study that was run.
-
-    Attributes:
-        study: the study.
-        folder: holds what its steps made.
-        steps: what was done, in order.
-        failed: what could not be done.
-    """
+    """A study that was run."""
 
     study: Study
     folder: Path
@@ -74,11 +64,7 @@ class StudyResult:
         return {each.name: read_findings(each.path) for each in self.steps if (each.path / FINDINGS).is_file()}
 
     def check(self) -> None:
-        """Raise where steps failed.
-
-        Raises:
-            SimjudgeError: one line that names the failed steps and their logs.
-        """
+        """Raise where steps failed."""
         if not self.failed:
             return
         parts = [
@@ -114,12 +100,7 @@ class _Run:
     """A study that runs.
 
     Attributes:
-        study: the study.
-        folder: of the study.
-        verbs: what steps can do.
-        digests: by step.
         needs: by step, the steps that it needs.
-        done: by step.
         failed: in the order in which they failed.
         begun: names of steps that workers have, or had.
     """
@@ -196,11 +177,6 @@ def run_steps(
 
     Returns:
         What was done, and what failed. Steps that are done stay.
-
-    Raises:
-        UsageError: the folder holds something else, another process runs a study in it, or a folder of `reuse` is none
-            of a study.
-        SimjudgeError: a step names what is not there, the folder cannot be written to, or the cluster is gone.
     """
     folder = output_path(out).absolute()
     others = read_done_studies(options.reuse, folder)

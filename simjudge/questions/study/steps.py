@@ -57,9 +57,6 @@ class Verb:
 
         Args:
             arguments: of the step; `to` is taken out where it says the ending of a file, and filled in for a folder.
-
-        Raises:
-            SimjudgeError: there is no such kind of file.
         """
         takes_format = FORMAT in inspect.signature(self.function).parameters
         if arguments.get(FORMAT) in self.files:
@@ -78,11 +75,7 @@ Verbs = Mapping[str, Verb]
 
 
 def do_step(verb: Verb, arguments: dict[str, Any], out: Path, log: Log, progress: ProgressBar) -> tuple[str, ...]:
-    """Do what a step says.
-
-    Raises:
-        SimjudgeError: it cannot be done, or a drive did not come to the end that was asked for.
-    """
+    """Do what a step says."""
     known = inspect.signature(verb.function).parameters
     given = {"log": log, "progress": progress, "command": f"a study's step {out.stem}"}
     result = verb.function(out=out, **{name: each for name, each in given.items() if name in known}, **arguments)

@@ -53,10 +53,6 @@ def run_study(
         study: a study's file, or the name of one that comes with simjudge.
         out: the folder of what its steps make, and of the pages: index.html, and one a comparison by objects.
         inputs: files and folders by the names that the study has for them.
-
-    Raises:
-        UsageError: there is no such study, size or input, or the folder holds something else.
-        SimjudgeError: the file is damaged, or steps failed; what does not need them is done, and the page shows it.
     """
     read = read_study(study, VERBS, size, inputs)
     result = run_steps(read, Path(out), VERBS, options=options, log=log, progress=progress)
@@ -66,12 +62,7 @@ def run_study(
 
 
 def report_study(folder: str | Path, *, log: Log = no_log) -> StudyResult:
-    """Write the page of a study again, from what is done; nothing is run.
-
-    Raises:
-        UsageError: it is no such folder.
-        SimjudgeError: what a step has made cannot be read.
-    """
+    """Write the page of a study again, from what is done; nothing is run."""
     result = load_study(Path(folder))
     write_study_page(result, result.folder / PAGE, log)
     return result
@@ -89,9 +80,6 @@ def join_sets(
 
     Args:
         allow_outside: take pictures that lie outside of the folder of their data set.
-
-    Raises:
-        SimjudgeError: a source cannot be read, or they do not go together.
     """
     return join(*sources, out=out, to=to, allow_outside=allow_outside)
 

@@ -28,7 +28,6 @@ class StepReference:
     """What another step makes.
 
     Attributes:
-        step: its name.
         file: path of a file in the folder that it makes; empty for the whole of it.
     """
 
@@ -42,9 +41,7 @@ class StudyNames:
 
     Attributes:
         entries: of `steps`, by name.
-        sized: values of the size.
         inputs: files and folders that a person named.
-        folder: of the study's file.
     """
 
     entries: Mapping[str, MatrixEntry]
@@ -54,11 +51,7 @@ class StudyNames:
 
 
 def read_value(value: Any, names: StudyNames, combination: Combination) -> Any:
-    """What a value in the file stands for.
-
-    Raises:
-        SimjudgeError: it names what is not there.
-    """
+    """What a value in the file stands for."""
     if isinstance(value, str):
         filled = substitute(value, combination.values)
         return _text(filled, names.folder) if isinstance(filled, str) else read_value(filled, names, combination)
@@ -178,8 +171,6 @@ class MatrixEntry:
     """An entry of a study's `steps`: one step, or as many as its matrix has combinations.
 
     Attributes:
-        name: of the entry.
-        verb: its name.
         arguments: of the verb, as the file has them.
         combinations: one without values where there is no matrix.
     """
@@ -200,9 +191,6 @@ def expand_matrix(name: str, matrix: Any, sized: Mapping[str, Any]) -> list[Comb
 
     Args:
         matrix: values by axis: lists, or tables by name; `{size: NAME}` for those of the size; None for no matrix.
-
-    Raises:
-        SimjudgeError: it is something else, or names a value that the size has not.
     """
     if matrix is None:
         return [Combination(name, {}, ())]
@@ -249,9 +237,6 @@ def substitute(text: str, values: Mapping[str, Any]) -> Any:
 
     Returns:
         The text; the value itself, also a number, where the text is nothing but one `${...}`.
-
-    Raises:
-        SimjudgeError: there is no such axis, or no matrix.
     """
     for name in _MARK.findall(text):
         if name not in values:

@@ -43,12 +43,7 @@ class StepTask:
 
     Attributes:
         folder: of the study, the same path for all processes.
-        name: of the step.
-        verb_name: what it does.
-        verb: the same.
         arguments: of the verb; paths in place of references.
-        output: name of what it makes.
-        digest: of what it depends on.
         version: of simjudge, which every process must have.
         made_of: by step that it needs, the hash of what that step has made.
     """
@@ -65,11 +60,7 @@ class StepTask:
 
 
 def do_task(task: StepTask, log: Log, progress: ProgressBar) -> StepRecord:
-    """Do a step, unless another process has just done it.
-
-    Raises:
-        SimjudgeError: it cannot be done, or this machine does not see the study's folder.
-    """
+    """Do a step, unless another process has just done it."""
     if not (task.folder / STUDY_FILE).is_file():
         raise SimjudgeError(f"{task.folder}: this machine does not see the study's folder; all workers must share it")
     if task.version != version():

@@ -130,10 +130,6 @@ def open_workers(
     Args:
         jobs: processes of this machine; None for as many as it has cores and memory for.
         scheduler: address of a Dask scheduler, in place of processes of this machine.
-
-    Raises:
-        UsageError: Dask is not installed, or both are given.
-        SimjudgeError: no scheduler answers, or its workers have another version of simjudge.
     """
     if scheduler is not None:
         if jobs is not None:

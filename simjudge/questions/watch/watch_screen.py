@@ -69,9 +69,6 @@ class Screen:
         Args:
             save: the .rrd file where it is a file; it has its name once the screen is closed.
             quality: of the JPEG images that are made of raw ones, percent.
-
-        Raises:
-            SimjudgeError: rerun is not installed, there is no screen, or the file exists or cannot be written.
         """
         if not is_installed():
             raise SimjudgeError(MISSING)

@@ -33,7 +33,6 @@ class CameraPath:
         alignment: pose of the recording's fixed frame in the scene.
         offset: nanoseconds that are added to a frame's stamp to get the poses' time.
         noise: errors of the body's poses, one for each frame; None for none.
-        seed: seed of the noise.
     """
 
     body: TrajectoryInterpolator
@@ -73,10 +72,6 @@ def camera_mount(vehicle: str | Path | None, mount: str | None) -> tuple[Pose, s
 
     Returns:
         The pose, and a phrase for people that says where the camera is.
-
-    Raises:
-        UsageError: both are given, there is no such car, or the text is no mount.
-        SimjudgeError: the car has no camera.
     """
     if mount is not None:
         if vehicle is not None:

@@ -84,11 +84,9 @@ class RandomPoses:
 
     Attributes:
         name: name of the scene, for the frames' names.
-        count: number of frames.
         rate: frames a second, for their stamps.
         mount: the optical frame above the floor, as a car carries it; its height, pitch and roll count.
         field: horizontal field of view of the lens, degrees.
-        seed: seed of everything random.
         heights: least and largest factor of the mount's height.
         tilt: standard deviations of pitch and roll, radians.
         distances: least and largest distance across the floor to the thing that is aimed at, metres.
@@ -178,8 +176,6 @@ class CoursePoses:
     due at the camera's rate; where there are more than `count`, they are thinned evenly.
 
     Attributes:
-        course: course of the scene.
-        mount: the optical frame in base_link.
         rate: frames a second.
         count: number of frames; None for all that are due.
         speed: highest speed, m/s.
@@ -281,9 +277,6 @@ class FilePoses:
         Args:
             count: number of frames; None for one at each pose.
             seeds: the scene's seed of each pose by its stamp, nanoseconds; None or empty where a file gives none.
-
-        Raises:
-            UsageError: there are fewer poses than frames.
         """
         poses = len(body)
         if count is not None and not 1 <= count <= poses:
@@ -329,7 +322,6 @@ class CarriedPoses:
     """A camera on the body that carries another camera, at the same times.
 
     Attributes:
-        first: poses of the other camera.
         mount: the optical frame in the body.
     """
 

@@ -36,9 +36,6 @@ class CameraRecorder:
         Args:
             placed: whether each frame says where the camera is, which sits on no car.
             label_images: whether the class and the instance of each pixel are written too.
-
-        Raises:
-            UsageError: no camera_info can be made of the lens.
         """
         self._placed, self._label_images = placed or mounted.follow is not None, label_images
         self._recording, self._mounted, self._scene, self._car = recording, mounted, scene, car

@@ -145,11 +145,7 @@ class FrameFinisher:
 
 
 class Capture(FrameFinisher):
-    """A camera before an engine; it turns exposures into labelled frames.
-
-    Attributes:
-        engine: has the scene.
-    """
+    """A camera before an engine; it turns exposures into labelled frames."""
 
     def __init__(
         self,
@@ -165,9 +161,6 @@ class Capture(FrameFinisher):
         Args:
             labelling: which objects are labelled; None for the defaults.
             masks: whether the objects get pixel masks too.
-
-        Raises:
-            SimjudgeError: the camera gives rays times of their own, and the engine cannot.
         """
         if camera.has_ray_times:
             engine_with_ray_times(engine, camera)
@@ -179,9 +172,6 @@ class Capture(FrameFinisher):
 
         Args:
             image: whether an image is wanted; without one, only labels are made.
-
-        Raises:
-            SimjudgeError: the camera asks for something that the engine has not.
         """
         timed = timed_exposure(self.camera, exposure, self._seed)
         begin = time.perf_counter()
@@ -206,8 +196,5 @@ class Capture(FrameFinisher):
 
         Args:
             image: whether an image is wanted; without one, only labels are made.
-
-        Raises:
-            SimjudgeError: the camera asks for something that the engine has not.
         """
         return self.finish(self.observe(exposure, image=image))

@@ -39,7 +39,6 @@ class RowStates(ShortRepr):
     """Where camera and bodies are when each row of an image sees them.
 
     Attributes:
-        height: rows of the image.
         middle: where they are in the middle of the exposure.
         timed: when the rows are exposed; None: all in the middle.
     """

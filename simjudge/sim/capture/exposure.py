@@ -137,9 +137,6 @@ def gather_light(engine: Engine, camera: Camera, scene_states: Sequence[SceneSta
 
     Returns:
         Linear radiance (H, W, 3).
-
-    Raises:
-        SimjudgeError: the camera asks for something that the engine has not.
     """
     first = scene_states[0]
     if camera.chrono is not None:

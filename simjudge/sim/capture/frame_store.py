@@ -37,23 +37,14 @@ _AHEAD = 1
 
 @dataclass(frozen=True)
 class FrameStore:
-    """A folder of finished frames.
-
-    Attributes:
-        folder: the folder.
-        plan_digest: SHA-256 of the plan.
-    """
+    """A folder of finished frames."""
 
     folder: Path
     plan_digest: str
 
     @classmethod
     def beside(cls, out: Path, plan: Mapping[str, Any]) -> FrameStore:
-        """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again.
-
-        Raises:
-            SimjudgeError: the folder holds frames of another plan, is no folder, or is a link to elsewhere.
-        """
+        """The store for what will be `out`: `.NAME.partial` in the same folder; made, or found again."""
         folder = output_path(out).parent / f".{out.name}.partial"
         if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
             raise SimjudgeError(f"{folder}: is no folder of unfinished frames but a link or a file; remove it")
@@ -93,9 +84,6 @@ class FrameStore:
             about: what else is kept of the frame, as JSON has it.
             depth: the depth image; None where the camera has none.
             label_images: PNG of the class and the instance of each pixel, by kind; None where they are not wanted.
-
-        Raises:
-            SimjudgeError: the disk is full, or the folder cannot be written to.
         """
         if depth is not None:
             with atomic_file(self.folder / f"{index:06d}.npy") as temporary, temporary.open("wb") as file:

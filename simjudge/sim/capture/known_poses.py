@@ -20,7 +20,6 @@ class KnownPoses:
 
     Attributes:
         name: of what the poses were read from.
-        frame_name: names of the frames, unique.
         stamp: start of each exposure, nanoseconds.
         cameras: poses of the optical frame in the world, one for each frame.
         offset: nanoseconds from a frame's stamp to the moment of its pose.

@@ -30,9 +30,6 @@ class Labelling:
     Attributes:
         min_size: objects whose box is narrower or lower are not labelled, pixels, 0 or more.
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-
-    Raises:
-        UsageError: a limit is outside its range.
     """
 
     min_size: float = 5.0

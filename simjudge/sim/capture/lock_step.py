@@ -29,7 +29,6 @@ class MotionSample:
 
     Attributes:
         time: simulated time, nanoseconds.
-        state: how the car moves then.
     """
 
     time: int
@@ -41,7 +40,6 @@ class FrameEvent:
     """A frame that the camera hands over; its image can be made from the exposure at any time.
 
     Attributes:
-        camera: name of the camera.
         number: 0 for the camera's first frame.
         time: simulated time of the hand-over, nanoseconds: the first whole step of physics from which on it may be.
         state: how the car moved at the frame's stamp.

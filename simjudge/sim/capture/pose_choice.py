@@ -34,10 +34,6 @@ def choose_camera_poses(
 
     Returns:
         The poses, and the rows of a file that could not be used.
-
-    Raises:
-        UsageError: these poses cannot be had from this scene or file.
-        SimjudgeError: a file cannot be read.
     """
     if count is not None and not 1 <= count <= MOST_FRAMES:
         raise UsageError(f"-n {count}: must be 1 to {MOST_FRAMES} frames")

@@ -43,11 +43,7 @@ def timed_exposure(camera: Camera, exposure: FrameExposure, seed: int = 0) -> Ti
 
 
 def engine_with_ray_times(engine: Engine, camera: Camera) -> EngineWithRayTimes:
-    """The engine, if its rays can have times of their own.
-
-    Raises:
-        SimjudgeError: the engine takes whole images only.
-    """
+    """The engine, if its rays can have times of their own."""
     if isinstance(engine, EngineWithRayTimes):
         return engine
     field = "line_time" if camera.line_time else "motion_blur: rays"

@@ -41,7 +41,6 @@ class CameraPathOptions:
         noise: whether each frame's pose gets an error.
         noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
         noise_position: standard deviation of the error of x, y and z, metres.
-        seed: seed of the noise.
     """
 
     poses: str | Path | None = None
@@ -76,11 +75,7 @@ class CameraPathOptions:
 
     @property
     def limits(self) -> MotionLimits:
-        """How far apart poses may be, and how fast the body may move.
-
-        Raises:
-            UsageError: a limit is no positive number.
-        """
+        """How far apart poses may be, and how fast the body may move."""
         return MotionLimits(self.max_gap, self.max_speed, math.radians(self.max_turn), self.skip_gaps)
 
 
@@ -89,8 +84,6 @@ class RecordedCameraPath:
     """What was read.
 
     Attributes:
-        source: poses and frames.
-        path: of the camera.
         mounted: a phrase for people: where the camera is on the body.
     """
 
@@ -104,10 +97,6 @@ def read_camera_path(recording: str | Path, options: CameraPathOptions, camera: 
 
     Args:
         camera: its rate, where there are no images, and its exposure count.
-
-    Raises:
-        UsageError: options do not go together, or a name is unknown.
-        SimjudgeError: something cannot be read, or the poses do not suit the frames.
     """
     limits, alignment = options.limits, options.alignment
     mount, mounted = camera_mount(options.vehicle, options.mount)

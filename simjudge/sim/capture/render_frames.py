@@ -31,9 +31,6 @@ def render_missing(plan: RenderPlan, placed: PlacedScene, store: FrameStore, job
 
     Args:
         advance: receives how many frames are done, and how many there are.
-
-    Raises:
-        SimjudgeError: a frame cannot be made, or the system has ended a process.
     """
     if jobs > 1:
         _render_side_by_side(plan, store, jobs, advance)

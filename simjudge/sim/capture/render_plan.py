@@ -35,10 +35,7 @@ class RenderPlan:
         camera: the camera that sees the scene.
         poses: poses of the camera, one for each frame.
         placements: number of placements of the scene's random things; each is seen in a run of frames.
-        labelling: which objects are labelled.
         seed: seed of the placements and of the camera's noise.
-        engine: name of the engine.
-        sensors: those beside the camera.
         vehicle: the car that carries them; None where the poses are those of another body.
         name: of the camera, with which its topics begin.
         baseline: metres from the first camera of a stereo pair to this one; 0 for all others.
@@ -120,11 +117,7 @@ class PlacedScene:
     """
 
     def __init__(self, plan: RenderPlan) -> None:
-        """Set up the first placement.
-
-        Raises:
-            SimjudgeError: the scene cannot be read, or the engine cannot run here.
-        """
+        """Set up the first placement."""
         self._plan, self._placement = plan, 0
         self.engine: Engine = make_engine(plan.engine, self._read(0))
         self._digest = hash_value(replace(self.engine.scene, seed=0))
@@ -193,9 +186,6 @@ def assign_sides(plan: RenderPlan, valid: float, test: float) -> list[str]:
 
     Returns:
         One side for each frame; nothing where all frames are for training.
-
-    Raises:
-        UsageError: there are too few placements or frames for these shares.
     """
     if not valid and not test:
         return []

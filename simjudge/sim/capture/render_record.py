@@ -31,11 +31,7 @@ class RenderRecord:
     """How a set was rendered, frame by frame.
 
     Attributes:
-        poses: of the camera.
         scene_seeds: the scene's seed in each frame.
-        seed: of the camera's noise.
-        labelling: which objects were labelled.
-        engine: name of the engine.
     """
 
     poses: KnownPoses
@@ -50,9 +46,6 @@ def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRe
 
     Args:
         camera: through which it was rendered; the moment of a pose is that of its exposure.
-
-    Raises:
-        SimjudgeError: there is no such file, it cannot be used, or it lacks a frame.
     """
     rendered, replayed = render_record_path(path), replay_record_path(path)
     if rendered.is_file():

@@ -42,9 +42,6 @@ def check_rendered_sensors(specs: Sequence[SensorSpec], poses: CameraPoses, vehi
 
     Args:
         vehicle: the car that carries them; None for another body.
-
-    Raises:
-        UsageError: a sensor needs motion and the poses have none, or `check_along_poses` refuses it.
     """
     check_along_poses(specs, vehicle)
     moving = [spec for spec in specs if not isinstance(spec, LidarSpec)]
@@ -59,11 +56,7 @@ class RenderedSensors:
     """The messages of all sensors, frame by frame, and where the sensors are (tf)."""
 
     def __init__(self, plan: RenderPlan, placed: PlacedScene) -> None:
-        """Compute what needs no scene: the readings along the path.
-
-        Raises:
-            SimjudgeError: the poses are too few or too far apart for a smooth motion.
-        """
+        """Compute what needs no scene: the readings along the path."""
         types = standard_types().types
         self._plan, self._placed = plan, placed
         names = placed.engine.scene.class_names

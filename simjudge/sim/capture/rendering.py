@@ -177,10 +177,6 @@ def render_plans(  # noqa: PLR0913 - the options of the command
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         rig: whether they are those of a rig, by whose cameras' names unfinished frames are kept.
         test: share of a data set that training never sees, 0 to 0.9.
-
-    Raises:
-        UsageError: the shares leave nothing to train on.
-        SimjudgeError: something cannot be read or written, or `out` exists.
     """
     target, losses = output_path(Path(out)), Losses() if losses is None else losses
     check_output(target)

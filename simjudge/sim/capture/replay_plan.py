@@ -23,11 +23,8 @@ class ReplayPlan:
     """What is replayed.
 
     Attributes:
-        source: frames and poses.
         path: the camera's path through the scene.
         camera: the camera that sees the scene.
-        labelling: which objects are labelled.
-        seed: seed of the camera's noise.
     """
 
     source: ReplaySource

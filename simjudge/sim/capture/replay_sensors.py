@@ -54,11 +54,9 @@ class SensorReplay(ShortRepr):
     """Sensors on a body with recorded poses.
 
     Attributes:
-        specs: the sensors.
         body: the recorded poses, in the scene's world, on the clock of the output.
         limits: how far apart poses may be, and how fast the body may move.
         vehicle: whose wheels encoders count; None where no car is known.
-        seed: of the noise.
         smoothing: seconds over which poses are averaged for inertial sensors; 0: the motion goes through every pose.
         cloud_stamps: of the recording's own clouds, nanoseconds; None where it has none.
         start: stamp at which the scene starts, nanoseconds; what follows a path moves from then on.
@@ -78,11 +76,7 @@ class SensorReplay(ShortRepr):
         check_along_poses(self.specs, self.vehicle)
 
     def events(self, engine: Engine, losses: Losses) -> Iterator[SensorEvent]:
-        """All readings, sensor by sensor.
-
-        Raises:
-            SimjudgeError: the poses are too few or too far apart for a smooth motion.
-        """
+        """All readings, sensor by sensor."""
         moving = [spec for spec in self.specs if not isinstance(spec, LidarSpec)]
         motion = motion_of_trajectory(self.body, limits=self.limits, smoothing=self.smoothing) if moving else None
         for spec in self.specs:
@@ -134,9 +128,6 @@ def check_along_poses(specs: Sequence[SensorSpec], vehicle: Vehicle | None) -> N
 
     Args:
         vehicle: the car whose poses are given; None where they are those of another body.
-
-    Raises:
-        UsageError: a sensor is Chrono's own, sits on another body, or counts the wheels of a car that is not known.
     """
     for spec in specs:
         if spec.source != "simjudge":
@@ -169,9 +160,6 @@ def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntA
 
     Returns:
         Nanoseconds, increasing; None where there are no clouds.
-
-    Raises:
-        UsageError: there is no such topic, or there are several.
     """
     recording = Recording(path) if is_recording(path) else None
     infos = [] if recording is None else recording.topic_infos()

@@ -72,12 +72,10 @@ class ReplaySource(ShortRepr):
     """What was read.
 
     Attributes:
-        trajectory: the poses.
         poses_from: where the poses are from, for people and for the record.
         frame_name: names of the frames to make.
         stamp: stamps of the frames to make, int64 (N,), nanoseconds.
         sizes: sizes of the real images; None where there are none.
-        losses: what was left out.
     """
 
     trajectory: Trajectory
@@ -95,10 +93,6 @@ def read_source(options: ReplayOptions, rate: float, span: tuple[int, int], limi
         rate: rate of the simulated camera, for recordings without images, Hz.
         span: nanoseconds before and after its stamp for which a frame needs poses.
         limits: how far apart poses may be, and how fast the body may move.
-
-    Raises:
-        SimjudgeError: nothing can be read, or the poses do not suit the frames (see `frames_with_poses`).
-        UsageError: options do not go together.
     """
     losses = Losses()
     trajectory, poses_from, clock = _poses(options, limits, losses)
@@ -181,11 +175,7 @@ def _images(options: ReplayOptions, losses: Losses) -> tuple[list[str], IntArray
 
 
 def _stamps_at_rate(trajectory: Trajectory, rate: float, span: tuple[int, int]) -> IntArray:
-    """Stamps at a steady rate for as long as there are poses.
-
-    Raises:
-        SimjudgeError: these are more frames than any drive has.
-    """
+    """Stamps at a steady rate for as long as there are poses."""
     first, last = int(trajectory.stamp[0]) + span[0], int(trajectory.stamp[-1]) - span[1]
     count = max(int((last - first) * rate / _SECOND) + 1, 1)
     if count > _MOST_FRAMES:

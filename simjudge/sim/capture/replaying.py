@@ -47,7 +47,6 @@ class ReplayResult:
     """What `replay` wrote.
 
     Attributes:
-        path: the recording.
         record_path: the JSON file that says what was done.
         frames: number of frames; without a camera of the sensors' readings.
         losses: frames and poses of the source that could not be used, and what the recording could not hold.

@@ -59,9 +59,7 @@ class CapturedScan(ShortRepr):
     """A scan and the truth beside it.
 
     Attributes:
-        lidar: what measured it.
         stamp: end of the turn, nanoseconds.
-        scan: the points.
         class_id, instance: int64 (P,), of each point; 0 where it lies on nothing labelled.
         boxes: of the labelled things that have a point.
     """
@@ -75,12 +73,7 @@ class CapturedScan(ShortRepr):
 
 
 class LidarCapture:
-    """A lidar before an engine.
-
-    Attributes:
-        engine: has the scene.
-        lidar: what measures.
-    """
+    """A lidar before an engine."""
 
     def __init__(
         self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
@@ -108,9 +101,6 @@ class LidarCapture:
 
         Returns:
             The scan; None where a filter loses it.
-
-        Raises:
-            UsageError: the motion names something that cannot move.
         """
         rays = turn_rays(self.lidar, sensor)
         hits = self.engine.cast_timed_rays(rays.origin, rays.direction, rays.time, motion)

@@ -42,12 +42,7 @@ class SensorFeed:
     """All sensors of a car but its camera."""
 
     def __init__(self, engine: SensedWorld, specs: Sequence[SensorSpec], seed: int = 0) -> None:
-        """Begin where the engine is.
-
-        Raises:
-            UsageError: a sensor sits on a body that is not there, or is to be Chrono's own and cannot be.
-            SimjudgeError: a sensor lacks something that it is computed from.
-        """
+        """Begin where the engine is."""
         start = round(engine.time * SECOND)
         self._readers = make_readers(engine, specs, seed, start)
         self.observe(start)

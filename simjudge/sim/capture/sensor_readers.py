@@ -41,7 +41,6 @@ class SensorEvent:
     Attributes:
         time: nanoseconds of simulated time from which on it can be read.
         stamp: nanoseconds, the end of its window.
-        spec: of the sensor.
         reading: one reading (a row), or a scan; of a sensor of Chrono's own what Chrono says, without a truth.
     """
 
@@ -69,10 +68,6 @@ def make_readers(engine: SensedWorld, specs: Sequence[SensorSpec], seed: int, st
 
     Args:
         start: nanoseconds of simulated time, now.
-
-    Raises:
-        UsageError: a sensor sits on a body that is not there, or is to be Chrono's own and cannot be.
-        SimjudgeError: a sensor lacks something that it is computed from.
     """
     readers = [_reader(engine, spec, seed, start) for spec in specs if spec.source != "chrono"]
     own = [spec for spec in specs if spec.source == "chrono"]

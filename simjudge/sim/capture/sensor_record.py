@@ -39,7 +39,6 @@ class TopicMessage(NamedTuple):
     """A message and where it belongs.
 
     Attributes:
-        topic: relative name.
         stamp: nanoseconds, of its header.
         message: of the types that the maker was given.
     """

@@ -57,12 +57,7 @@ class SensorReplayOptions:
 def replay_sensors(
     recording: Path, out: Path, world: Scene, options: SensorReplayOptions, log: Log, progress: ProgressBar
 ) -> tuple[int, Losses]:
-    """Record what sensors would have read along recorded poses; a lidar makes a scan for each cloud of the recording.
-
-    Raises:
-        UsageError: options do not go together, or a name is unknown.
-        SimjudgeError: something cannot be read or written, or no reading has poses.
-    """
+    """Record what sensors would read along recorded poses; a lidar makes a scan for each cloud of the recording."""
     where, losses = options.where, Losses()
     _refuse_frame_options(where)
     wanted = ReplayOptions(recording, None if where.poses is None else str(where.poses), where.parent, where.child)

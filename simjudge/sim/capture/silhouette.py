@@ -167,7 +167,6 @@ class _LensMap(NamedTuple):
 
     Attributes:
         end: the largest slope that counts: slopes beyond the end, where a lens has one, count as the end.
-        slope: slopes, rising.
         bend: the most by which the map of slopes to radii bends up to each of them: its second derivative.
         beyond: the same for slopes beyond the end.
         reach: the pixels of an unlimited image: first column and row, last column and row.

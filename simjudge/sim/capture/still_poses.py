@@ -17,7 +17,6 @@ class StillPoses:
     """A camera that stands still for each frame; the frames have nothing to do with each other.
 
     Attributes:
-        name: begins the frames' names.
         cameras: poses of the optical frame in the world, one for each frame.
         rate: frames a second, for their stamps.
     """

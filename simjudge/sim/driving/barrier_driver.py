@@ -19,11 +19,7 @@ from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 @dataclass(frozen=True)
 class BarrierDriverParameters(FollowerParameters):
-    """How the driver drives by barriers.
-
-    Attributes:
-        barriers: what counts as a barrier.
-    """
+    """How the driver drives by barriers."""
 
     barriers: BarrierParameters = field(default_factory=BarrierParameters)
 

@@ -210,7 +210,6 @@ class _Offsets:
     """Offsets of cones from where the line says they stand.
 
     Attributes:
-        row: nearest row of the line.
         distance: distance of that row along the line, metres.
         offset: metres across the line, left positive.
         error: standard deviation of the offset, metres.

@@ -70,7 +70,6 @@ class DrivenFrame:
 
     Attributes:
         event: when the frame was taken and handed over.
-        captured: image, labels and objects.
         detections: what the detector found, with the scene's class ids; None where nobody looked.
         state: how the car moved when the frame was handed over.
     """
@@ -87,7 +86,6 @@ class DrivenCommand:
 
     Attributes:
         time: simulated time, nanoseconds.
-        command: the driver's.
     """
 
     time: int
@@ -100,7 +98,6 @@ class RecordedFrame:
 
     Attributes:
         event: when the frame was taken and handed over, and by which camera.
-        captured: image, labels and objects.
     """
 
     event: FrameEvent
@@ -170,11 +167,8 @@ class ClosedLoop:
     """A drive along a scene's course.
 
     Attributes:
-        vehicle: the car.
         cameras: the car's, the one that it is driven by first.
         captures: the same cameras before the engine that has the car at the start, by name.
-        pilot: drives.
-        limits: when the drive ends.
         frames: whether frames of the cameras are made; a pilot may need none.
         images: whether these have images; the ground truth as a detector needs none.
         sensors: those of the car beside the camera.
@@ -262,11 +256,7 @@ class Referee:
     """
 
     def __init__(self, engine: Engine, vehicle: Vehicle, limits: DriveLimits) -> None:
-        """Watch from the start.
-
-        Raises:
-            SimjudgeError: the scene has no course, and one is to be driven.
-        """
+        """Watch from the start."""
         self._engine, self._limits = engine, limits
         self._start = self._last_motion = self._lap_start = engine.time
         course = engine.scene.course if limits.laps is None else scene_course(engine.scene)

@@ -34,7 +34,6 @@ class ConeMapParameters:
             the trust in a cone; one from farther away adds less, by the square of the distance.
         missed: trust that a missing detection takes away; at 0 a cone is forgotten.
         trust: trust from which on a cone counts.
-        most_trust: largest trust.
     """
 
     gate: float = 0.35

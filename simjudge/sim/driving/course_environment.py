@@ -47,12 +47,8 @@ class Episode:
     """One drive from the start on.
 
     Attributes:
-        engine: moves and lights the scene.
-        capture: the camera before the engine.
-        referee: decides when the drive ends.
         detector: finds cones; None where nobody asks.
         sides: 1.0 for the class on the left, -1.0 for that on the right.
-        events: what happens from now on.
     """
 
     engine: Engine
@@ -109,10 +105,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
             contact_cost: what a thing costs that is touched for the first time, metres.
             limit: simulated seconds of an episode; None for 180 a lap.
             render_mode: "rgb_array" for pictures from `render`; None for none.
-
-        Raises:
-            UsageError: an observation or a render mode is unknown, or the rate cannot be had.
-            SimjudgeError: the camera cannot be read.
         """
         unknown = [name for name in observe if name not in OBSERVATIONS]
         if unknown or not observe:
@@ -149,10 +141,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         Args:
             seed: of the scene's placements, the camera's noise and the start, as of `simjudge drive --seed`; None draws
                 one from the environment's random numbers.
-
-        Raises:
-            UsageError: there are options.
-            SimjudgeError: scene, vehicle or detector cannot be read.
         """
         super().reset(seed=seed)
         if options:
@@ -171,10 +159,6 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         Returns:
             The observation, the reward in metres, whether the drive has ended, whether time has, and what is known of
             the drive.
-
-        Raises:
-            gymnasium.error.ResetNeeded: the episode has ended, or none has begun.
-            UsageError: the action is not two finite numbers.
         """
         episode = self._episode
         if episode is None or self._done:
@@ -195,11 +179,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         return self._look(episode, state), float(reward), terminated, truncated, info
 
     def render(self) -> RgbImage | None:  # type: ignore[override]
-        """The camera's picture of the last frame, uint8 (H, W, 3); None without the render mode "rgb_array".
-
-        Raises:
-            gymnasium.error.ResetNeeded: no episode has begun.
-        """
+        """The camera's picture of the last frame, uint8 (H, W, 3); None without the render mode "rgb_array"."""
         if self.render_mode is None:
             return None
         if self._episode is None or self._frame is None:

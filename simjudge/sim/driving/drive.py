@@ -106,11 +106,8 @@ class DriveSetup:
     """What a simulated drive needs, whoever drives.
 
     Attributes:
-        scene: the scene with its course.
-        vehicle: the car.
         cameras: the car's; the one that drives is the first, at the rate of the drive.
         start: pose of the car's base_link in the world; None where the scene has no course.
-        sensors: those beside the camera.
     """
 
     scene: Scene
@@ -125,7 +122,6 @@ class DriveResult:
     """How a drive went, and where it was recorded.
 
     Attributes:
-        outcome: how the drive went.
         path: the recording; None where none was made.
         record_path: the JSON file that says what was done; None without a recording.
         wall_seconds: time that the drive took, seconds of the wall clock.
@@ -251,12 +247,7 @@ def _run(loop: ClosedLoop, recorder: DriveRecorder | None, progress: ProgressBar
 
 
 def read_drive_setup(options: DriveOptions) -> DriveSetup:
-    """Read scene, vehicle and camera.
-
-    Raises:
-        UsageError: a name is unknown, the vehicle has no camera, or the rate cannot be had.
-        SimjudgeError: a file cannot be read, or the scene has no course.
-    """
+    """Read scene, vehicle and camera."""
     scene = read_scene(options.scene, options.seed)
     vehicle = read_vehicle(options.vehicle or scene.vehicle or DEFAULT_CAR)
     rig = read_rig(options.camera)
@@ -280,10 +271,6 @@ def make_closed_loop(options: DriveOptions, limits: DriveLimits | None = None) -
 
     Args:
         limits: when the drive ends; None for the defaults.
-
-    Raises:
-        UsageError: as `read_drive_setup`.
-        SimjudgeError: something cannot be read or made.
     """
     setup, limits = read_drive_setup(options), limits or DriveLimits()
     check_laps(setup.scene, limits.laps)
@@ -312,9 +299,6 @@ def drive_limits(driver: str, laps: int | None, limit: float | None, standstill:
         laps: of a closed course; None for 1, by hand for no end.
         limit: simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
         standstill: simulated seconds that the car may stand; None for the default.
-
-    Raises:
-        UsageError: laps or limit are not above 0.
     """
     if driver == MANUAL:
         return DriveLimits(math.inf, math.inf, LONGEST_DRIVE if limit is None else limit, laps)
@@ -335,12 +319,7 @@ def check_laps(scene: Scene, laps: int | None) -> None:
 
 
 def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
-    """Who drives.
-
-    Raises:
-        UsageError: the sensors have no lidar to drive by, or the car is never so fast.
-        SimjudgeError: the detector cannot be read, or does not know the scene's cones.
-    """
+    """Who drives."""
     if options.driver == MANUAL:
         if not has_keys(sys.stdin.fileno()):
             raise UsageError("driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"

@@ -25,8 +25,6 @@ class DriverParameters(FollowerParameters):
     Attributes:
         right_class: class id of the cones on the right.
         left_class: class id of the cones on the left.
-        uncertainty: uncertainty of the detections.
-        cone_map: how cones are remembered.
         cone: shape of the cones.
     """
 

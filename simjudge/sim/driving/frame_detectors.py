@@ -59,9 +59,7 @@ class ImageDetector:
     """A detector that sees the image.
 
     Attributes:
-        detector: any detector.
         class_ids: the scene's class id by the detector's; None where they mean the same.
-        needs_images: True.
     """
 
     detector: Detector
@@ -92,9 +90,6 @@ def load_frame_detector(
 
     Args:
         min_score: detections below this score do not count, 0 to 1; a detector that is loaded already keeps its own.
-
-    Raises:
-        SimjudgeError: there is no such detector, or it does not know the classes that mark the scene's lane.
     """
     sides = lane_classes(scene)
     if detector == GROUND_TRUTH:

@@ -26,9 +26,6 @@ def input_converter(  # noqa: PLR0911 - one for each type
 
     Returns:
         The function; it raises SimjudgeError where a message makes no sense.
-
-    Raises:
-        SimjudgeError: it asks for nothing that is known.
     """
     held = set(fields)
     if {"header", *PEDALS} <= held:

@@ -37,11 +37,7 @@ def scene_course(scene: Scene) -> Course:
 
 
 def lane_classes(scene: Scene) -> LaneClasses:
-    """The classes that stand to the right and to the left of the course.
-
-    Raises:
-        SimjudgeError: there is no course, or no class is typical for a side.
-    """
+    """The classes that stand to the right and to the left of the course."""
     counts: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     for thing, offset in _lane_things(scene):
         counts[offset > 0][thing.class_id] += 1

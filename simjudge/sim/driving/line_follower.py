@@ -33,7 +33,6 @@ class FollowerParameters:
         speed: gains of the speed's PID, throttle per m/s.
         speed_controller: sets the speed by the line.
         look_ahead: the point of the line that the car steers for.
-        line: which lines there can be.
         horizon: length of line ahead that sets the speed, at standstill, metres.
     """
 

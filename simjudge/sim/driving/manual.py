@@ -40,7 +40,6 @@ class JoystickMap:
         linear: axis of the pedals, throttle positive, brake negative.
         angular: axis of the steering, left positive.
         enable: button that must be held; without it the car brakes.
-        require_enable: whether it must be.
     """
 
     linear: int = 5
@@ -49,11 +48,7 @@ class JoystickMap:
     require_enable: bool = True
 
     def command(self, axes: Sequence[float], buttons: Sequence[int]) -> Command:
-        """What a joystick's axes and buttons ask for.
-
-        Raises:
-            SimjudgeError: it has too few of them, or a number is not finite.
-        """
+        """What a joystick's axes and buttons ask for."""
         if max(self.linear, self.angular) >= len(axes):
             raise SimjudgeError(f"{len(axes)} axes, and axes {self.linear} and {self.angular} are asked for")
         if self.require_enable and self.enable >= len(buttons):

@@ -27,9 +27,6 @@ class DriveOutput:
 
         Args:
             vehicle: the car: of its wheelbase L and steering limit, turn rate = speed x tan(steering angle) / L.
-
-        Raises:
-            SimjudgeError: the type is not installed, or has none of the fields that drive a robot.
         """
         self._kind, self._class, self._vehicle, self._frame_id = kind, find(kind), vehicle, frame_id
         self._messages = VehicleMessages(find, Frames(base=frame_id))

@@ -84,12 +84,7 @@ class Pilot(Protocol):
 
 @dataclass(frozen=True)
 class ConePilot:
-    """Drives by the cones that a detector finds.
-
-    Attributes:
-        detector: finds the cones.
-        driver: drives by them.
-    """
+    """Drives by the cones that a detector finds."""
 
     detector: FrameDetector
     driver: Driver
@@ -121,12 +116,7 @@ class ConePilot:
 
 @dataclass(frozen=True)
 class LidarPilot:
-    """Drives by the scans of one lidar.
-
-    Attributes:
-        spec: the lidar's.
-        driver: drives by its scans.
-    """
+    """Drives by the scans of one lidar."""
 
     spec: LidarSpec
     driver: BarrierDriver
@@ -165,11 +155,7 @@ def _points_of(scan: SensorEvent) -> ScanPoints:
 
 @dataclass(frozen=True)
 class StraightPilot:
-    """Drives along the course's line by the car's true pose.
-
-    Attributes:
-        driver: drives by it.
-    """
+    """Drives along the course's line by the car's true pose."""
 
     driver: StraightDriver
 

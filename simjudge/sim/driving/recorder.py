@@ -30,11 +30,7 @@ class DriveRecorder:
     """Writes what happens in a closed loop; everything at the simulated time at which it was there to be recorded."""
 
     def __init__(self, recording: MessageRecording, loop: ClosedLoop, *, images: bool = True) -> None:
-        """Begin with the transforms that stay: the poses of the sensors on the car.
-
-        Raises:
-            UsageError: no camera_info can be made of a lens.
-        """
+        """Begin with the transforms that stay: the poses of the sensors on the car."""
         self._recording, self._loop, self._images = recording, loop, images
         types = standard_types().types
         self._car = VehicleMessages(lambda name: types[name], Frames(map=MAP_FRAME))

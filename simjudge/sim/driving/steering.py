@@ -20,7 +20,6 @@ class PidGains:
     """Gains of a PID controller.
 
     Attributes:
-        proportional: output per unit of error.
         integral: output per unit of error and second.
         derivative: output per unit of error a second.
     """

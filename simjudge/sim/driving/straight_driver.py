@@ -30,9 +30,6 @@ class StraightDriver:
 
         Args:
             speed: to be held, m/s; None for `DEFAULT_SPEED`.
-
-        Raises:
-            UsageError: the car is never so fast.
         """
         top = vehicle.top_wheel_speed * vehicle.wheel_radius
         if speed is not None and not 0 < speed < top:

@@ -32,7 +32,6 @@ class Tree(NamedTuple):
 
     Attributes:
         boxes, links: of the nodes, the root first.
-        order: the items, leaf by leaf.
     """
 
     boxes: FloatArray

@@ -84,7 +84,6 @@ class BodyMotion(ShortRepr):
 
     Attributes:
         names: of the bodies, in the keyframes' order.
-        keyframes: their poses in the world.
     """
 
     names: tuple[str, ...]

@@ -76,9 +76,6 @@ class ThingRays:
         Args:
             origins: (N, 3), metres, world.
             directions: (N, 3), unit, world.
-
-        Raises:
-            UsageError: origins and directions differ in number, are not finite or not unit vectors.
         """
         start, ahead = (np.asarray(values, np.float64).reshape(-1, 3) for values in (origins, directions))
         if len(start) != len(ahead) or not (np.isfinite(start).all() and np.isfinite(ahead).all()):

@@ -47,11 +47,7 @@ def registered_engines() -> dict[str, list[EntryPoint]]:
 
 
 def find_engine(name: str) -> EntryPoint:
-    """The entry point of an engine, without importing it.
-
-    Raises:
-        UsageError: no engine has this name, or several packages register it.
-    """
+    """The entry point of an engine, without importing it."""
     if name in OWN_ENGINES:
         return OWN_ENGINES[name]
     if ":" in name:
@@ -81,12 +77,7 @@ def describe_entry(entry: EntryPoint) -> str:
 
 
 def engine_class(name: str) -> Callable[..., Engine]:
-    """The class of an engine, imported.
-
-    Raises:
-        UsageError: no engine has this name.
-        SimjudgeError: it cannot be imported, and why; or it lacks methods of the contract.
-    """
+    """The class of an engine, imported."""
     entry = find_engine(name)
     try:
         loaded: Any = entry.load()
@@ -116,10 +107,6 @@ def make_engine(name: str, scene: Scene, vehicle: Vehicle | None = None, start: 
     Args:
         vehicle: the car; None for a scene without a car.
         start: pose of the car's base_link; None for the start of the scene's course, or the origin.
-
-    Raises:
-        UsageError: no engine has this name.
-        SimjudgeError: the engine cannot run here; the message says what is missing and how to get it.
     """
     made = engine_class(name)
     try:

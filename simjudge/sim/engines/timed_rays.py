@@ -66,9 +66,6 @@ class TimedRays:
         Args:
             origins, directions: (N, 3), world, metres and unit.
             times: (N,), or (N / S,) where S rays in a row share each; seconds, on the clock of the motion's keyframes.
-
-        Raises:
-            UsageError: the motion names something that cannot move.
         """
         keyframes = self._all_keyframes(motion)
         moving = self._moving(keyframes)

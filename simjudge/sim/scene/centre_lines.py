@@ -28,9 +28,6 @@ def build_line(document: SceneDocument, fields: LineFields, location: Location) 
 
     Returns:
         Points (P, 2), metres, evenly 2 cm apart or a little less; of a closed line the last is the first again.
-
-    Raises:
-        SimjudgeError: it has no length, or too much of it, or does not close.
     """
     if fields.waypoints is not None:
         kind = "waypoints"

@@ -35,7 +35,6 @@ class SceneContent(NamedTuple):
     """What a scene's file says, with all that it extends and everything drawn.
 
     Attributes:
-        content: the fields.
         sources: the file and those it extends, the most particular first.
     """
 
@@ -44,11 +43,7 @@ class SceneContent(NamedTuple):
 
 
 def read_content(path: Path, seed: int) -> SceneContent:
-    """All fields of a scene's file, those it extends among them, with everything drawn and paths made whole.
-
-    Raises:
-        SimjudgeError: the file, or one it extends, is no YAML with fields, or a draw makes no sense.
-    """
+    """All fields of a scene's file, those it extends among them, with everything drawn and paths made whole."""
     content, sources = _extended(path, ())
     drawn: dict[str, Any] = _Draws(path, sources, seed).drawn(content, ())
     return SceneContent(drawn, sources)

@@ -27,7 +27,6 @@ class Floor:
 
     Attributes:
         circles: float64 (N, 3), x, y and radius, metres.
-        ground: what is uneven of it.
     """
 
     def __init__(self, things: Iterable[Thing] = ()) -> None:

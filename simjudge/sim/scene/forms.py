@@ -54,7 +54,6 @@ class Form:
     Attributes:
         pieces: in the form's frame; only things that are not free have several.
         class_id, motion, mass: as of `Thing`.
-        counted: its class is not stuff.
         ground: it is a plane without a collider of its own: the ground where it lies level at height 0.
     """
 

@@ -64,9 +64,6 @@ def read_gltf(path: Path) -> GltfMesh:
 
     Args:
         path: of the file; what it refers to lies relative to its folder.
-
-    Raises:
-        SimjudgeError: it cannot be read, or holds no faces; the message names file and remedy.
     """
     content = _content(path)
     _check_images(path, content)

@@ -31,9 +31,6 @@ def ground_collider(mesh: Mesh, cell: float | None = None) -> Collider:
     Args:
         mesh: in the thing's frame.
         cell: metres between two heights at most; None for a 500th of the longer side, 1 cm at least.
-
-    Raises:
-        UsageError: there would be too many heights, or the mesh covers no area.
     """
     from simjudge.sim.scene.height_grid import raise_to_triangles  # noqa: PLC0415 - compiles its loop
 
@@ -53,11 +50,7 @@ def ground_collider(mesh: Mesh, cell: float | None = None) -> Collider:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground(ShortRepr):
-    """The uneven grounds of a scene, to stand on.
-
-    Attributes:
-        things: the grounds; they stand upright.
-    """
+    """The uneven grounds of a scene, to stand on."""
 
     things: tuple[Thing, ...] = ()
 

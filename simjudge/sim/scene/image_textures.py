@@ -29,9 +29,6 @@ def read_normal_map(path: Path, strength: float = 1.0) -> npt.NDArray[np.float32
 
     Returns:
         Float32 (H, W, 3), unit, read-only.
-
-    Raises:
-        SimjudgeError: it cannot be read, is no image, or no normal map.
     """
     return normals_from_image(_pixels(path), path, strength)
 
@@ -67,9 +64,6 @@ def read_texture(path: Path) -> npt.NDArray[np.float32]:
 
     Returns:
         Float32 (H, W, 3), linear RGB, read-only.
-
-    Raises:
-        SimjudgeError: it cannot be read, or is no image.
     """
     texture = image_to_linear(_pixels(path))
     texture.flags.writeable = False

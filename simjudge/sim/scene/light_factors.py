@@ -15,8 +15,6 @@ class LightFactors:
     """By what a scene's light is multiplied; everything in a picture is linear in these.
 
     Attributes:
-        lamps: of all lamps.
-        sun: of the sun.
         sky: of the sky, of what is seen where nothing is, and of the fog's own light.
         ambient: of the light that comes equally from everywhere.
     """

@@ -24,11 +24,7 @@ from simjudge.sim.scene.scene_file import LightFields, SceneDocument
 
 
 def build_lights(document: SceneDocument, forms: Forms, seed: int) -> tuple[list[PointLight], list[Thing]]:
-    """All lamps, and their fixtures.
-
-    Raises:
-        SimjudgeError: a fixture is no kind, or one that is labelled or free.
-    """
+    """All lamps, and their fixtures."""
     lights: list[PointLight] = []
     fixtures: list[Thing] = []
     for name, fields in document.content.lights.items():

@@ -29,10 +29,6 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
     Args:
         table: metres, in the recording's fixed frame.
         alignment: pose of the recording's fixed frame in the scene; x, y and yaw count, the cones stand on the floor.
-
-    Raises:
-        UsageError: there is no such scene, or the alignment is tilted.
-        SimjudgeError: scene or table cannot be read, a kind is unknown, or a cone would stand in something.
     """
     path = find_file(scene, SCENE)
     yaw, pitch, roll = alignment.angles()
@@ -62,10 +58,6 @@ def read_replay_scene(
     Args:
         cones: a table, None for the scene's own cones.
         kinds: as `parse_kinds` takes them; None: `LAB_KINDS`.
-
-    Raises:
-        UsageError: kinds without a table; see also `parse_kinds` and `scene_with_cones`.
-        SimjudgeError: see `scene_with_cones`.
     """
     if cones is None:
         if kinds is not None:
@@ -79,9 +71,6 @@ def parse_kinds(text: str) -> dict[str, str]:
 
     Args:
         text: pairs COLOUR=KIND with commas between.
-
-    Raises:
-        UsageError: the text is no such list.
     """
     pairs = [part.strip().partition("=") for part in text.split(",")]
     kinds = {colour.strip(): kind.strip() for colour, sign, kind in pairs if sign}

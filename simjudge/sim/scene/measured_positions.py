@@ -25,8 +25,6 @@ class MeasuredPosition(NamedTuple):
     """A row.
 
     Attributes:
-        where: file and line, for messages.
-        id, colour: as they stand there.
         x, y: metres.
     """
 
@@ -43,20 +41,12 @@ class MeasuredPosition(NamedTuple):
 
 
 def read_positions(path: Path) -> list[MeasuredPosition]:
-    """The rows of a table's file.
-
-    Raises:
-        SimjudgeError: it cannot be read, or a row is no row.
-    """
+    """The rows of a table's file."""
     return parse_positions(read_text(path), str(path))
 
 
 def parse_positions(text: str, where: str) -> list[MeasuredPosition]:
-    """The rows of a table's text; `where` names it in messages.
-
-    Raises:
-        SimjudgeError: a row is no row, or stands there twice.
-    """
+    """The rows of a table's text; `where` names it in messages."""
     rows: dict[tuple[str, str], MeasuredPosition] = {}
     for line_number, line in enumerate(text.splitlines(), 1):
         plain = line.split("#", 1)[0].strip()
@@ -82,11 +72,7 @@ def _row(words: list[str], where: str, line: str) -> MeasuredPosition:
 
 
 def check_neighbours(rows: list[MeasuredPosition]) -> None:
-    """Refuse a row that lies far from all others, or upon another one: one of its figures is a slip.
-
-    Raises:
-        SimjudgeError: with the row and the remedy.
-    """
+    """Refuse a row that lies far from all others, or upon another one: one of its figures is a slip."""
     if len(rows) < 2:
         return
     points = np.array([[row.x, row.y] for row in rows])

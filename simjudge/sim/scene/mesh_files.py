@@ -28,7 +28,6 @@ class MeshFile(NamedTuple):
     """What a file holds.
 
     Attributes:
-        mesh: its triangles.
         has_uv: (F,), False where a face has no texture coordinates (they are 0 then).
         paint: its materials; None where it has none, or nobody asked for them.
     """
@@ -39,11 +38,7 @@ class MeshFile(NamedTuple):
 
 
 def read_mesh(path: Path, *, materials: bool) -> MeshFile:
-    """Read a mesh; what of it cannot be shown is said once.
-
-    Raises:
-        SimjudgeError: it cannot be read, or is no whole mesh; the message names file and remedy.
-    """
+    """Read a mesh; what of it cannot be shown is said once."""
     return _read(path, path.stat().st_mtime_ns, materials)
 
 

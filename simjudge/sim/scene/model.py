@@ -78,7 +78,6 @@ class Paint(ShortRepr):
     """The surfaces of a thing that has several.
 
     Attributes:
-        surfaces: one or more.
         of_face: int64 (F,), which of them each face of the mesh has.
     """
 
@@ -109,8 +108,6 @@ class Thing:
     """One thing of a scene.
 
     Attributes:
-        name: unique in the scene.
-        mesh: its triangles.
         surface: what they are made of; where there is paint, the one with the largest area.
         pose: of its frame in the world, at the start.
         class_id: NO_CLASS where it is not labelled.
@@ -119,7 +116,6 @@ class Thing:
         motion: "static" things never move; "free" ones obey physics, and can be placed; "scripted" ones follow `path`,
             whatever is in their way.
         mass: kg, of free things.
-        collider: its solid in physics.
         path: of scripted things; None for all others.
         paint: its surfaces by face, where there are several.
     """
@@ -256,10 +252,7 @@ class Scene:
     """A world at its start.
 
     Attributes:
-        name: for files and messages.
         path: the file it was read from; None where it was made in code.
-        seed: of its random placements.
-        things: all of them, names unique.
         lights: all of them; every one casts shadows.
         ambient: linear RGB radiance that comes equally from everywhere, unshadowed.
         bounces: surfaces that throw light on, one after the other, before ambient light stands for the rest; 0: ambient
@@ -268,7 +261,6 @@ class Scene:
         sun: a light from one direction; None: no sun.
         sky: what is seen, and lights, where nothing is; None: `background`, which lights nothing.
         fog: None: none.
-        class_names: names by class id.
         background_class: class of what is seen where nothing is hit; NO_CLASS where it has none.
         course: None where there is none.
         vehicle: file or name of the car that is at home here; None: of no particular one.

@@ -53,11 +53,7 @@ class MtlMaterial:
 
 
 def read_mtl(path: Path) -> dict[str, MtlMaterial]:
-    """Read the materials of an MTL file by name.
-
-    Raises:
-        SimjudgeError: it cannot be read, or a line is none; the message names file and line.
-    """
+    """Read the materials of an MTL file by name."""
     materials: dict[str, MtlMaterial] = {}
     material: MtlMaterial | None = None
     for number, line in enumerate(read_text(path).splitlines(), 1):

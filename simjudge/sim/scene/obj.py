@@ -31,7 +31,6 @@ class ObjMesh(NamedTuple):
     """What an OBJ file holds.
 
     Attributes:
-        mesh: its triangles.
         has_uv: (F,), False where a face has no texture coordinates (they are 0 then).
         libraries: names of the files that hold its materials, `mtllib`.
         materials: names of materials, `usemtl`; "" for faces before the first.
@@ -46,11 +45,7 @@ class ObjMesh(NamedTuple):
 
 
 def read_obj(path: Path) -> ObjMesh:
-    """Read an OBJ file. Polygons become fans of triangles; without normals, edges sharper than 40 degrees stay sharp.
-
-    Raises:
-        SimjudgeError: it cannot be read, or is no whole mesh; the message names file, line and remedy.
-    """
+    """Read an OBJ file. Polygons become triangle fans; without normals, edges sharper than 40 degrees stay sharp."""
     text = read_text(path)
     columns: dict[str, list[list[float]]] = {"v": [], "vt": [], "vn": []}
     corners: list[list[tuple[int, int, int]]] = []

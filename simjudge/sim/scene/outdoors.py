@@ -45,11 +45,7 @@ def build_fog(fields: FogFields | None) -> Fog | None:
 
 
 def build_sky(document: SceneDocument) -> Sky | None:
-    """The sky.
-
-    Raises:
-        SimjudgeError: its picture cannot be read, or is no panorama; the message names the field.
-    """
+    """The sky."""
     fields = document.content.sky
     if fields is None:
         return None
@@ -73,9 +69,6 @@ def read_panorama(path: Path) -> npt.NDArray[np.float32]:
 
     Returns:
         Float32 (H, 2 H, 3), linear RGB.
-
-    Raises:
-        SimjudgeError: it cannot be read, is not twice as wide as high, or holds values that are no radiance.
     """
     data = read_bytes(path, LARGEST_IMAGE_FILE)
     if path.suffix.lower() in _LINEAR:

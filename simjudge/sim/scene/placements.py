@@ -44,7 +44,6 @@ class Placements:
     """What all placements of a scene amount to.
 
     Attributes:
-        placed: the things.
         course: the way to drive that a path gives.
     """
 
@@ -53,11 +52,7 @@ class Placements:
 
 
 def place_all(document: SceneDocument, forms: Forms, floor: Floor, seed: int) -> Placements:
-    """Place everything: what is measured or follows a path first, so that what is random keeps clear of it.
-
-    Raises:
-        SimjudgeError: something does not fit, or would stand in something else; the message names file and field.
-    """
+    """Place everything: what is measured or follows a path first, so that what is random keeps clear of it."""
     out = Placements()
     placements = document.content.placements
     for name in sorted(placements, key=lambda each: placements[each].random is not None):

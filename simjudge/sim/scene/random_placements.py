@@ -17,11 +17,7 @@ from simjudge.sim.scene.scene_file import SceneDocument
 
 
 def place_at_random(document: SceneDocument, name: str, forms: Forms, floor: Floor, seed: int) -> list[PlacedForm]:
-    """Place things over an area: apart from each other, clear of all that stands on the floor, outside keep-outs.
-
-    Raises:
-        SimjudgeError: they do not fit; the message names file and field.
-    """
+    """Place things over an area: apart from each other, clear of all that stands on the floor, outside keep-outs."""
     location = ("placements", name, "random")
     fields = document.content.placements[name].random
     if fields is None:

@@ -42,21 +42,13 @@ def read_scene(given: str | Path, seed: int = 0) -> Scene:
 
     Args:
         seed: of everything random in it; the same seed gives the same scene.
-
-    Raises:
-        UsageError: there is no such file, nor a scene of that name.
-        SimjudgeError: the file is no scene; the message names file and field.
     """
     path = find_file(given, SCENE)
     return build_scene(path, read_content(path, seed), seed)
 
 
 def build_scene(path: Path, content: SceneContent, seed: int) -> Scene:
-    """Build a scene from what its file says.
-
-    Raises:
-        SimjudgeError: that is no scene; the message names file and field.
-    """
+    """Build a scene from what its file says."""
     document = check_content(content.content, SceneFile, "scene", path, content.sources)
     file = document.content
     forms = Forms(document)

@@ -17,12 +17,7 @@ from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
 
 
 def scene_digest(given: str | Path, seed: int = 0) -> str:
-    """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names.
-
-    Raises:
-        UsageError: there is no such file, nor a scene of that name.
-        SimjudgeError: the file, or one that it names, cannot be read.
-    """
+    """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
     path = find_file(given, SCENE)
     return hash_value([path.stem, seed, _with_files(read_content(path, seed).content)])
 

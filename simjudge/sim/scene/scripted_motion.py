@@ -46,11 +46,7 @@ class _Line(NamedTuple):
 def build_motion_path(
     document: SceneDocument, fields: MotionPathFields, turned: Pose, location: Location
 ) -> MotionPath:
-    """The path of a thing.
-
-    Raises:
-        SimjudgeError: waypoints and times do not make a path; the message names file and field.
-    """
+    """The path of a thing."""
     from simjudge.geometry.keyframes import Keyframes  # noqa: PLC0415 - compiles its loops, only where things move
 
     points = np.array(fields.waypoints, np.float64)

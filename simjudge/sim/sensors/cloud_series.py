@@ -58,8 +58,6 @@ class CloudSeries(ShortRepr):
     """The clouds of one topic, C of them, in order of their stamps; points stay in the recording.
 
     Attributes:
-        recording, topic: where they are.
-        frame: of the points.
         stamp: int64 (C,), nanoseconds: of the headers; where all of those are 0, the times of recording.
         points: int64 (C,), number of points with a place: finite, and not 0 0 0.
         empty: int64 (C,), number of points without one.
@@ -152,9 +150,6 @@ def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, Re
 
     Returns:
         Boxes by stamp, nanoseconds; nothing where none were recorded.
-
-    Raises:
-        SimjudgeError: there are several topics of the second kind.
     """
     return _boxes_by_stamp(recording, cloud_boxes_topic(recording, topic), losses)
 

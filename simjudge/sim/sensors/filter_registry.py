@@ -37,11 +37,7 @@ class FilterRegistry(Generic[AnyFilter]):
         return function
 
     def find(self, name: str) -> AnyFilter:
-        """The filter of a name, from simjudge or from a plugin.
-
-        Raises:
-            UsageError: there is none of that name, or a plugin cannot be imported.
-        """
+        """The filter of a name, from simjudge or from a plugin."""
         if name not in self.functions:
             load_plugins()
         if name not in self.functions:
@@ -79,11 +75,7 @@ class FilterRegistry(Generic[AnyFilter]):
         return tables
 
     def check(self, name: str, given: Mapping[str, Any]) -> None:
-        """Check that a filter exists, has the parameters that are given, and is given those that it needs.
-
-        Raises:
-            UsageError: one of this does not hold.
-        """
+        """Check that a filter exists, has the parameters that are given, and is given those that it needs."""
         known = self.parameters(name)
         unknown = next((key for key in given if key not in known), None)
         if unknown is not None:

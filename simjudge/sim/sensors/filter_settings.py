@@ -35,12 +35,9 @@ class FilterSettings(ReadSettings):
     Attributes:
         images: images that another program has made of the set's own, by the same names; taken in their place.
         lens: camera whose lens bends the images of a pinhole, with label pictures and boxes.
-        blur, vignetting, noise, bayer: lens and sensor.
         gray_world, white_balance: white balance by the image, and by fixed gains.
-        match_colours, match_exposure, colour_transfer, fourier_adaptation: sets that are references.
         match_by: what of a reference each image is matched to.
         fourier_share: half the width of the window of swapped frequencies over the shorter side.
-        gamma, jpeg: encoding.
         camera: the file of a camera or the name of one that comes with simjudge: its filters, in place of all these.
         seed: of the noise and of random references.
     """

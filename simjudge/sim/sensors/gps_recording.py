@@ -25,7 +25,6 @@ class GpsTrack(ShortRepr):
     """Fixes of a GPS receiver, in the order of the recording.
 
     Attributes:
-        topic: where they are from.
         stamp: int64 (N,), nanoseconds: of the headers; where all of those are 0, the times of recording.
         place: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
     """

@@ -27,10 +27,6 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
 
     Args:
         topic: of the messages; None: there must be only one.
-
-    Raises:
-        UsageError: there is no such topic of Imu messages, or several and none is named.
-        SimjudgeError: the recording cannot be read, or holds no such reading.
     """
     recording = Recording(path)
     name = _choose(recording, topic)

@@ -55,16 +55,7 @@ reading_filter = READING_FILTERS.register
 
 @dataclass(frozen=True)
 class FilterStep:
-    """One filter of a sensor.
-
-    Attributes:
-        name: of the filter.
-        parameters: those of the file.
-        stage: where it acts.
-
-    Raises:
-        UsageError: there is no such filter, or it has other parameters.
-    """
+    """One filter of a sensor."""
 
     registry: ClassVar[FilterRegistry[Any]] = READING_FILTERS
 
@@ -114,22 +105,14 @@ class FilterChain:
 
 @reading_filter
 def saturate(reading: SensorReading, *, limit: float) -> SensorReading:
-    """Keep each component within plus and minus a limit, as a device of limited range does.
-
-    Raises:
-        UsageError: the limit is not above 0.
-    """
+    """Keep each component within plus and minus a limit, as a device of limited range does."""
     _require_positive("saturate", "limit", limit)
     return replace(reading, values=np.clip(reading.values, -limit, limit))
 
 
 @reading_filter
 def quantize(reading: SensorReading, *, step: float) -> SensorReading:
-    """Round each component to a multiple of the device's resolution.
-
-    Raises:
-        UsageError: the step is not above 0.
-    """
+    """Round each component to a multiple of the device's resolution."""
     _require_positive("quantize", "step", step)
     return replace(reading, values=np.rint(reading.values / step) * step)
 
@@ -140,9 +123,6 @@ def low_pass(reading: SensorReading, *, cutoff: float, memory: dict[str, Any]) -
 
     Args:
         cutoff: Hz, above 0: the frequency that is weakened by 3 dB.
-
-    Raises:
-        UsageError: the cutoff is not above 0.
     """
     _require_positive("low_pass", "cutoff", cutoff)
     values = reading.values
@@ -165,9 +145,6 @@ def drop(reading: SensorReading, *, probability: float, random: np.random.Genera
 
     Args:
         probability: 0 to 1, of losing a reading.
-
-    Raises:
-        UsageError: the probability is not from 0 to 1.
     """
     if not 0 <= probability <= 1:
         raise UsageError(f"filter drop: probability {probability}; a number from 0 to 1 is needed")

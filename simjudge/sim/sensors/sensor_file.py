@@ -68,11 +68,6 @@ def read_sensors(given: str | Path, bodies: Collection[str] | None = None) -> tu
 
     Args:
         bodies: the bodies that can carry sensors; None: not checked.
-
-    Raises:
-        UsageError: there is no such file, and none of that name.
-        SimjudgeError: it says something else than sensors, or one is mounted on a body that is not there; the message
-            names file and field.
     """
     document = read_document(find_file(given, SENSORS), SensorsFile, "set of sensors")
     specs = tuple(fields.spec(name) for name, fields in document.content.root.items())

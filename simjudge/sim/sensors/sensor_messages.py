@@ -101,9 +101,6 @@ def single_sensor_message(find: Find, header: Any, kind: str, values: Vector, va
 
     Args:
         values: of the reading: (3,), of an imu (6,).
-
-    Raises:
-        SimjudgeError: the kind has no such message.
     """
     nothing = np.zeros(3)
     if kind == "gyroscope":

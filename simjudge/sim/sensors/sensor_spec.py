@@ -26,7 +26,6 @@ class SensorSpec:
         window: seconds that the truth is averaged over; a reading's stamp is their end.
         lag: seconds from a reading's stamp until it can be read.
         filters: what its readings go through, in order.
-        source: who makes its readings.
     """
 
     name: str

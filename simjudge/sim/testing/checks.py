@@ -44,7 +44,6 @@ class EngineCheck:
     Attributes:
         name: what holds, in a few words.
         why: a sentence: what goes wrong where it does not hold.
-        part: part of the contract.
         function: takes a builder; raises `ContractBrokenError` where the promise is broken.
     """
 
@@ -58,12 +57,7 @@ class EngineCheck:
         return self.name
 
     def __call__(self, builder: EngineBuilder) -> None:
-        """Check an engine, and close every engine made on the way.
-
-        Raises:
-            ContractBrokenError: the engine breaks this promise.
-            CannotBeChecked: the engine leaves out this part, and may.
-        """
+        """Check an engine, and close every engine made on the way."""
         made: list[Engine] = []
 
         def build(scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> Engine:
@@ -102,7 +96,6 @@ class CheckResult:
     """What a check found.
 
     Attributes:
-        check: the check.
         status: "pass", "fail" or "cannot be checked".
         reason: what is broken or missing; empty where it passed.
     """

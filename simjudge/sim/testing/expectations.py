@@ -26,9 +26,6 @@ def expect_near(
 
     Args:
         expected: what it should be; of the same shape, or a number.
-
-    Raises:
-        ContractBrokenError: a number is further away, or is none.
     """
     given, wanted = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     with np.errstate(invalid="ignore"):  # inf - inf, where both are inf
@@ -56,11 +53,7 @@ def expect_pose(found: Pose, expected: Pose, what: str, metres: float = 1e-6, ra
 
 
 def expect_refused(call: Callable[[], object], what: str) -> None:
-    """Expect that a call is refused by `UsageError`.
-
-    Raises:
-        ContractBrokenError: it is done, or refused by another error.
-    """
+    """Expect that a call is refused by `UsageError`."""
     try:
         call()
     except UsageError:

@@ -27,9 +27,6 @@ def labels_and_rays_agree(engine: Engine, lens: Lens, state: SceneState) -> None
 
     Args:
         state: where the camera is, with everything where the scene has it.
-
-    Raises:
-        ContractBrokenError: more pixels differ than edges explain.
     """
     labels = engine.labels(lens, state)
     rays = lens.rays().reshape(-1, 3)

@@ -32,7 +32,6 @@ class FrameLink(NamedTuple):
 
     Attributes:
         parent: frame that the pose is given in.
-        child: the frame.
         pose: of the child in the parent, metres.
     """
 
@@ -50,7 +49,6 @@ class JointAngles(NamedTuple):
 
     Attributes:
         position: radians; wheels count their turns.
-        velocity: rad/s.
     """
 
     position: tuple[float, ...]

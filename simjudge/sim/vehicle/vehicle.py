@@ -19,9 +19,6 @@ class Command:
         steering: -1 (full right) to 1 (full left).
         throttle: 0 to 1.
         braking: 0 to 1.
-
-    Raises:
-        SimjudgeError: a number is not finite or beyond its range.
     """
 
     steering: float = 0.0
@@ -86,13 +83,8 @@ class Vehicle:
         mass: kg, all of it.
         wheelbase, track, wheel_radius, wheel_width: metres.
         steering_limit: of the bicycle's front wheel, radians.
-        steering_rate: rad/s.
-        motor_kv: rpm per volt without load.
-        voltage: V, at full throttle.
         battery_voltage: V; `voltage` is the part of it that full throttle asks for.
-        gear_ratio: wheel turns per motor turn.
         stall_torque: N m at the motor, at full throttle.
-        rolling_resistance: coefficient, no unit.
         brake_torque: N m on each wheel, at full braking.
         friction: of tyre and floor, no unit.
         slip_stiffness: of the tyres, along and across: force per load and slip, no unit.

@@ -147,12 +147,7 @@ class VehicleFile(Fields):
 
 
 def read_vehicle(given: str | Path) -> Vehicle:
-    """Read a vehicle's file, or the one of a name that comes with simjudge.
-
-    Raises:
-        UsageError: there is no such file, nor a vehicle of that name.
-        SimjudgeError: the file is no vehicle; the message names file and field.
-    """
+    """Read a vehicle's file, or the one of a name that comes with simjudge."""
     path = find_file(given, VEHICLE)
     document = read_document(path, VehicleFile, "vehicle")
     vehicle = _vehicle(path, document.content)

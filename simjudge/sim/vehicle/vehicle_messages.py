@@ -22,10 +22,6 @@ class Frames(NamedTuple):
     """Names of coordinate frames (REP 105).
 
     Attributes:
-        odom: the odometry's.
-        base: the car's.
-        camera: the camera's body's.
-        optical: the camera's optical one.
         map: that of the map, in which the odometry's stands still; "" for none.
         prefix: stands before all names but the map's, which robots share.
     """

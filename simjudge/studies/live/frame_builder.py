@@ -22,7 +22,6 @@ class LiveFrameBuilder:
     """Makes frames.
 
     Args:
-        topics: of ground truth and detections, to name a culprit.
         size: width and height of the images where the messages do not say it; (0, 0) for unknown.
     """
 

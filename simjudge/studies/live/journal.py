@@ -29,7 +29,6 @@ class Journal:
     """A journal, locked against a second writer.
 
     Attributes:
-        path: the file.
         notes: what was dropped from it, a line each, once its records have been read.
     """
 
@@ -38,9 +37,6 @@ class Journal:
 
         Args:
             resume: go on with what is there; else it is written anew.
-
-        Raises:
-            SimjudgeError: it cannot be written, another process writes it, or it belongs to something else.
         """
         self.path, self.notes = path, list[str]()
         self._size = self._good = _START

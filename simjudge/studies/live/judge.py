@@ -65,7 +65,6 @@ class LiveMemory:
         keep: most labelled objects of the kept frames (a frame without any counts as one). Whenever there are more,
             every kept frame stays with probability 1/2, and the same holds from then on for frames that come; so the
             kept frames are a random share of all (of those within the window). None for no limit.
-        seed: of what is random.
     """
 
     window: float | None = None
@@ -91,14 +90,10 @@ class LiveJudge:
     """Compares live frames with a reference, class by class; equal to `compare_pair` over the frames that are kept.
 
     Args:
-        reference: a labelled and predicted set.
-        method: the settings.
-        metric: what performance is.
         live_is_a: whether the live frames are A, the predicted set; else they are B.
         masks: what patches are painted from, as in a comparison of two sets. With AUTO_MASKS the first labelled live
             frame decides: masks, where all its objects and all of the reference have one. An object without a mask that
             comes later is painted as a box and counted.
-        memory: how much of the live frames is kept.
 
     Attributes:
         seen: frames that have been taken in.
@@ -115,11 +110,7 @@ class LiveJudge:
         masks: str = AUTO_MASKS,
         memory: LiveMemory = LiveMemory(),
     ) -> None:
-        """Make the contexts of the reference.
-
-        Raises:
-            SimjudgeError: the reference has no labels or no predictions.
-        """
+        """Make the contexts of the reference."""
         self.metric, self.live_is_a = metric, live_is_a
         self.losses = Losses()
         self.losses.extend(reference.losses)
@@ -178,10 +169,6 @@ class LiveJudge:
 
         Args:
             frame: a set of exactly one frame, labelled and predicted; its image is not kept.
-
-        Raises:
-            SimjudgeError: it is not one frame, or has no labels or predictions.
-            CrowdedFrameError: too many of its boxes lie above each other; nothing has changed then.
         """
         if len(frame) != 1 or not frame.labelled[0] or not frame.predicted[0] or frame.predictions is None:
             raise SimjudgeError(f"{frame.name}: a live frame must be one frame with labels and predictions")

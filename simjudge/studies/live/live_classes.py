@@ -14,12 +14,7 @@ from simjudge.studies.class_numbering import rename_classes, unmatched_classes
 
 
 class LiveClasses:
-    """Takes labels and detections of live frames to the same classes.
-
-    Args:
-        predicted: new names for classes of the detections.
-        of_set: new names for classes of labels and detections alike.
-    """
+    """Takes labels and detections of live frames to the same classes."""
 
     def __init__(self, predicted: Mapping[str, str], of_set: Mapping[str, str]) -> None:
         """Start before the first frame."""
@@ -28,12 +23,7 @@ class LiveClasses:
         self._have_matched = False
 
     def apply(self, frame: FrameSet) -> FrameSet:
-        """A frame with its classes renamed.
-
-        Raises:
-            SimjudgeError: labels and detections have no class in common, one of them has no names, and no frame before
-                had a class in common.
-        """
+        """A frame with its classes renamed."""
         renamed = self._with_predictions_renamed(self._renamed(frame))
         found = renamed.predictions
         ids = set() if found is None else {*found.class_id.tolist()}

@@ -85,9 +85,6 @@ class LiveObjects:
         Returns:
             The rows: OBJECT_METRICS of each object and over all of them; "objects" and "hu 1 (binary)" to
             "hu 7 (binary)" of whole pictures. Empty without a pair.
-
-        Raises:
-            SimjudgeError: classes contradict each other, or no label has the instance number that is asked for.
         """
         if not self._pairs:
             return []

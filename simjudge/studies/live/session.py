@@ -83,9 +83,6 @@ class LiveSession:
     """A running comparison of live frames with a reference. Its methods are called from one thread.
 
     Attributes:
-        options: how live frames are compared.
-        judge: the comparison itself.
-        tally: what has come in.
         settings: of the comparison; a patch that is chosen follows the reference, and stays.
         described: the reference's entry of "inputs" in result.json.
         resumed: frames that a journal brought back.
@@ -94,11 +91,7 @@ class LiveSession:
     """
 
     def __init__(self, options: LiveOptions, reference: InputSet, builder: LiveFrameBuilder, log: Log) -> None:
-        """Make the reference's contexts, and restore what a killed run left in the journal.
-
-        Raises:
-            SimjudgeError: the reference has no labels or no predictions; the journal is damaged or another's.
-        """
+        """Make the reference's contexts, and restore what a killed run left in the journal."""
         self.options, self._builder, self._log = options, builder, log
         self._selection = ClassSelection(options.settings.classes or (), (reference.frames,))
         self._reference = replace(reference, frames=self._selection.apply(reference.frames))
@@ -155,11 +148,7 @@ class LiveSession:
         return count
 
     def with_reference(self, reference: InputSet) -> LiveSession:
-        """A session that starts anew with another reference, and takes the journal over.
-
-        Raises:
-            SimjudgeError: the other set has no labels or no predictions; this session stays as it is.
-        """
+        """A session that starts anew with another reference, and takes the journal over."""
         new = LiveSession(replace(self.options, journal=None), reference, self._builder, self._log)
         new.options = self.options
         new._key = new._journal_key()

@@ -30,7 +30,6 @@ class MatchedMessages:
     Attributes:
         stamp: of the first stream's message, nanoseconds.
         lap: which pass over a looped recording it is of, from 0.
-        first, second: the messages.
     """
 
     stamp: int
@@ -44,7 +43,6 @@ class UnmatchedMessage:
     """A message that is not matched.
 
     Attributes:
-        side: its stream.
         stamp: nanoseconds; only a count where it has none.
         reason: NO_PARTNER (no partner), DUPLICATE (its stream had the stamp before) or UNSTAMPED.
     """

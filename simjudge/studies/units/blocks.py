@@ -30,7 +30,6 @@ class FrameBlocks(ShortRepr):
 
     Attributes:
         unit: int64 (F,), numbered from 0 on in order of appearance.
-        count: how many units there are.
         photographs: how many different photographs the frames are of.
         sequence: how frames follow each other; None where they do not.
         length: what was estimated; None where nothing was.

@@ -94,10 +94,6 @@ def sample_units(
         unit: one of UNITS; None to find out.
         paired: frame i of A and frame i of B are a pair, which is of one unit.
         performance: float64 (N,) of the objects of A and of B; None: as they were assigned.
-
-    Raises:
-        UsageError: the unit is none of UNITS, or the length is no length.
-        SimjudgeError: instance numbers are asked for, and there are none.
     """
     if unit is not None and unit not in UNITS:
         raise UsageError(f"unit {unit!r}: is none of {', '.join(UNITS)}")

@@ -17,10 +17,8 @@ class SideUnits(ShortRepr):
     """The sampling units of one set.
 
     Attributes:
-        count: how many there are.
         kind: "things", "blocks", "frames", "photographs" or "named".
         frames: how many frames the set has.
-        sightings: how many labelled objects.
         things: how many things were told apart; 0 where units are none.
         passes: how often a thing is passed, the median.
         noun: what the things are called, in the plural.

@@ -60,9 +60,6 @@ def read_coco(path: str | Path) -> FrameSet:
     """Read COCO annotations, and the predictions in `results.json` beside them where there is one.
 
     Class ids are the category ids. An image without annotations is labelled, with nothing in it.
-
-    Raises:
-        SimjudgeError: there are no annotations, or they name no usable image.
     """
     path = Path(path)
     found = _annotations_in(path)
@@ -82,9 +79,6 @@ def write_coco(frames: FrameSet, path: str | Path) -> Losses:
 
     Args:
         path: of the folder, which must not exist or be empty.
-
-    Raises:
-        SimjudgeError: something is there already, or it cannot be written.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

@@ -18,11 +18,7 @@ _TOLERANCE = 0.01
 
 
 def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
-    """Refuse boxes that are not x, y, width and height.
-
-    Raises:
-        SimjudgeError: the areas that the file states are those of corners.
-    """
+    """Refuse boxes that are not x, y, width and height."""
     if _are_corners(annotations):
         raise SimjudgeError(
             f"{path}: the areas that it states are those of boxes x0, y0, x1, y1, and COCO's are x, y, width, height;"

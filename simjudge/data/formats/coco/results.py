@@ -86,9 +86,6 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
 
     Args:
         annotations: where `target` was read from, a file or a folder; None where nobody knows.
-
-    Raises:
-        SimjudgeError: no result belongs to a frame.
     """
     ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
     ids = ids or _ids_from_annotations(path.parent, target)

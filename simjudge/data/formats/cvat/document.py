@@ -53,9 +53,6 @@ def read_cvat(path: str | Path) -> FrameSet:
 
     Class ids are the label's `class_id` where every label has one (as in files written here), else the label's index in
     the list, from 0. An image that the file names is labelled, an image in `images/` that it does not name is not.
-
-    Raises:
-        SimjudgeError: the XML is damaged, or names no usable image.
     """
     path = Path(path)
     file = path / ANNOTATIONS if path.is_dir() else path
@@ -71,9 +68,6 @@ def write_cvat(frames: FrameSet, path: str | Path) -> Losses:
 
     Args:
         path: of the folder, which must not exist or be empty.
-
-    Raises:
-        SimjudgeError: something is there already, or it cannot be written.
     """
     path = Path(path)
     stems = file_stems(frames.frame_name)

@@ -68,9 +68,6 @@ def read_calibration(paths: Sequence[Path], camera: int) -> KittiCalibration:
     Args:
         paths: of one file; of the raw data, of the files that belong together.
         camera: the number of the camera whose projection is read, 0 to 3.
-
-    Raises:
-        SimjudgeError: a row holds no such matrix, or the lidar's transform is missing.
     """
     found: dict[str, FloatArray] = {}
     for path in paths:

@@ -58,11 +58,7 @@ class _Content:
 
 
 def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
-    """Read the images of a camera, and what is labelled in them: in those of camera 2 alone.
-
-    Raises:
-        SimjudgeError: there is no image, or a file of the folder cannot be used.
-    """
+    """Read the images of a camera, and what is labelled in them: in those of camera 2 alone."""
     content = _read_texts(path, camera)
     if not content.layout.images:
         held = ", ".join(f"image_{each}" for each in find_cameras(path))
@@ -80,9 +76,6 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
 
     Args:
         camera: number of the camera whose images and calibration are read, 0 to 3.
-
-    Raises:
-        SimjudgeError: there is no scan, or a text cannot be used.
     """
     content = _read_texts(path, camera)
     layout, losses = content.layout, content.losses
@@ -119,9 +112,6 @@ def read_scan(path: Path) -> Cloud:
 
     Args:
         path: a file of float32: x, y, z, reflectance; and the number of the ring, as in nuScenes' sweeps.
-
-    Raises:
-        SimjudgeError: the file holds no whole number of points.
     """
     data = read_bytes(path, _LARGEST)
     ringed = np.frombuffer(data, RING_POINT) if data and len(data) % RING_POINT.itemsize == 0 else None

@@ -43,11 +43,8 @@ class KittiLayout:
     """The files of one set of scans.
 
     Attributes:
-        root: the folder.
         camera: number of the camera whose images are taken, 0 to 3.
         scan_folder, image_folder: relative to the root; of the camera's images, "" where there are none.
-        scans: in order of their names.
-        images: by name.
         labels: a file for each scan, by name (object).
         tracks: the one file of labels of all scans.
         results: what a detector found: a file for each scan, by name.
@@ -112,9 +109,6 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
 
     Args:
         camera: number of the camera whose images are wanted, 0 to 3.
-
-    Raises:
-        SimjudgeError: there are several sequences and none is named, or there is no scan.
     """
     if (path / _RAW_SCANS).is_dir():
         return _raw(path, camera)

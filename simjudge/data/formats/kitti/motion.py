@@ -29,10 +29,6 @@ def read_oxts(files: Sequence[Path]) -> list[Pose]:
 
     Args:
         files: with one row each, or one with a row a scan.
-
-    Raises:
-        SimjudgeError: a row has no 30 numbers, or its latitude is none.
-    Source: convertOxtsToPose.m of the development kit of the raw data.
     """
     rows = [row for file in files for row in _number_rows(file, _OXTS_NUMBERS)]
     if not rows:
@@ -59,9 +55,6 @@ def read_camera_poses(path: Path, rect_of_velo: FloatArray) -> list[Pose]:
 
     Args:
         rect_of_velo: (4, 4), from the lidar to rectified camera 0.
-
-    Raises:
-        SimjudgeError: a row has no twelve numbers, or is no pose.
     """
     back = np.linalg.inv(rect_of_velo)
     poses = []

@@ -32,9 +32,6 @@ def read_tracklets(
 
     Returns:
         The boxes, ordered by scan, with the tracklet's place in the file as instance; and the names of all classes.
-
-    Raises:
-        SimjudgeError: the file is no XML of tracklets.
     """
     root = load_xml(path)
     tracklets = root.find("tracklets")

@@ -42,9 +42,6 @@ def write_kitti(clouds: CloudSet, path: Path) -> Losses:
 
     Returns:
         What KITTI has no place for, and what could not be read.
-
-    Raises:
-        SimjudgeError: something is there already, or no cloud can be read.
     """
     losses = Losses()
     places = _places(clouds)

@@ -50,11 +50,7 @@ class _Header:
 
 
 def read_pcd(path: str | Path) -> Cloud:
-    """Read a PCD file.
-
-    Raises:
-        SimjudgeError: it is no PCD file, or its header and its data contradict each other.
-    """
+    """Read a PCD file."""
     path = Path(path)
     content = read_bytes(path, LARGEST)
     header = _read_header(content, str(path))
@@ -68,9 +64,6 @@ def write_pcd(path: str | Path, cloud: Cloud, data: PcdData = "binary") -> None:
 
     Args:
         data: how the points are written. In all three ways every number is read back to the last bit.
-
-    Raises:
-        SimjudgeError: a field cannot be written, or the place cannot be written to.
     """
     content = pcd_content(cloud, data)
     with atomic_file(path) as temporary:

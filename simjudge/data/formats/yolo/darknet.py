@@ -53,9 +53,6 @@ def read_darknet(path: Path, roots: Sequence[Path]) -> dict[str, Any]:
 
     Returns:
         The fields train, val, nc and names, as far as they are given.
-
-    Raises:
-        SimjudgeError: a field stands twice, or the file with the names does not exist.
     """
     given = _entries(path)
     content: dict[str, Any] = {}

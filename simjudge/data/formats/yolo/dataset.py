@@ -68,9 +68,6 @@ def read_yolo(path: str | Path) -> FrameSet:
 
     Args:
         path: a data set folder, its data.yaml, a split folder, or a folder of images with labels.
-
-    Raises:
-        SimjudgeError: there is no image at all, or data.yaml cannot be used.
     """
     path = Path(path)
     losses = Losses()

@@ -84,9 +84,6 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
 
     Args:
         losses: takes images that are listed and missing, and those with a repeated stem.
-
-    Raises:
-        SimjudgeError: data.yaml cannot be used, or a split that it names does not exist.
     """
     root = path.parent if path.is_file() else path
     if path.is_file() and path.suffix == ".txt":
@@ -143,10 +140,6 @@ def parse_class_names(content: Any, path: Path) -> dict[int, str]:
 
     Returns:
         The names by class id, empty where there are none.
-
-    Raises:
-        SimjudgeError: "names" is of another kind, a class id is no number or stands twice, a name is no text, or there
-            are more or fewer names than "nc" says.
     """
     names = content.get("names") if isinstance(content, dict) else None
     if names is None:

@@ -53,9 +53,6 @@ def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | Non
     Args:
         annotations: where `target` was read from: a pose data set says there how many keypoints rows hold.
         losses: takes files that belong to no frame, and rows that cannot be used.
-
-    Raises:
-        SimjudgeError: no file is named after a frame.
     """
     folder = find_label_folder(path) or path
     by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}

@@ -34,11 +34,7 @@ class CameraView:
 
     @cached_property
     def lens(self) -> Lens:
-        """The lens of the photographs.
-
-        Raises:
-            SimjudgeError: there is no camera_info, or several, or one of a camera that is not calibrated.
-        """
+        """The lens of the photographs."""
         if self._camera is not None:
             return self._camera.lens
         lens = lens_from_calibration(message_calibration(self._info))
@@ -55,9 +51,6 @@ class CameraView:
 
         Returns:
             The pose; None where nothing is known near the stamp.
-
-        Raises:
-            SimjudgeError: nothing says where the camera is.
         """
         if frame == CAMERA_FRAME:
             return AXES[axes]

@@ -25,7 +25,6 @@ class FoundLabels:
     Attributes:
         simulator: the name of its file in config/simulators/.
         form: pictures, solids (boxes in space), boxes (on the image) or things (poses), as its file calls them.
-        topics: those that fit, by name.
         names_topic: of the JSON that says what the numbers mean; "" where it is not there.
         needs_names: the pattern of that topic's name; "" where this form has none.
         needs_classes: whether neither the file nor a topic says what the numbers mean.

@@ -20,8 +20,6 @@ class LabelNames:
 
     Attributes:
         times: when each table was received, nanoseconds, rising.
-        tables: names by number.
-        by_stamp: which table has a stamp.
     """
 
     times: list[int] = field(default_factory=list)

@@ -26,7 +26,6 @@ class LabelRow(ShortRepr):
     """One object of one message.
 
     Attributes:
-        class_name: what it is.
         box: x0, y0, x1, y1, pixels; may reach over the image's edge.
         instance: NO_INSTANCE where the message does not say.
         distance: metres, NaN where unknown.
@@ -59,9 +58,6 @@ class ClassLookup:
 
         Returns:
             The name of the class; "" for what gets no label, None for what no table knows.
-
-        Raises:
-            SimjudgeError: it is a number, and nothing says what any number means.
         """
         text = str(key)
         if text in self._background:
@@ -84,11 +80,7 @@ class ClassLookup:
 
 @dataclass
 class ClassNumbers:
-    """Numbers for the classes that labels name; they grow as names come.
-
-    Attributes:
-        names: by number.
-    """
+    """Numbers for the classes that labels name; they grow as names come."""
 
     names: dict[int, str] = field(default_factory=dict)
 

@@ -40,9 +40,6 @@ class SolidLabels:
 
         Returns:
             What can be seen, with distance and visible share; None where the camera's pose is not known.
-
-        Raises:
-            SimjudgeError: nothing says where the camera is, or what its lens is.
         """
         lens = self._view.lens
         camera = self._view.pose(self._fields.frame, self._fields.axes, header_stamp(message.header))
@@ -95,11 +92,7 @@ class ThingLabels:
     def __init__(
         self, source: MotionSource, things: Mapping[str, RecordedThingFields], view: CameraView, world: str
     ) -> None:
-        """Read the poses.
-
-        Raises:
-            SimjudgeError: the poses of a thing are not there.
-        """
+        """Read the poses."""
         self._view, self._world = view, world
         self._things: list[tuple[str, Mesh, MotionPoses]] = []
         for fields in things.values():

@@ -61,9 +61,6 @@ def parse_classes(texts: Sequence[str]) -> dict[int, str]:
 
     Args:
         texts: "NUMBER=NAME" each.
-
-    Raises:
-        UsageError: a text says something else, or a number comes twice.
     """
     classes: dict[int, str] = {}
     for text in texts:

@@ -116,7 +116,6 @@ class LiveMotions:
 
     Attributes:
         tree: all transforms of the last seconds.
-        standing: the transforms of tf_static.
         topics: the topics of poses that are asked for.
         last_chance: whether what has not come by now is taken as missing, as at the end of a recording.
     """
@@ -155,11 +154,7 @@ class LiveMotions:
         self.topics[topic].add(header_stamp(message.header), pose_numbers(pose.position, pose.orientation), losses)
 
     def add_transforms(self, message: Any, *, static: bool) -> None:
-        """Take in transforms.
-
-        Raises:
-            SimjudgeError: a frame has had another parent before.
-        """
+        """Take in transforms."""
         for transform in message.transforms:
             if static:
                 add_standing_link(self.standing, transform)

@@ -60,8 +60,6 @@ class LabelSource:
     """Where the ground truth of a recording or of a graph is.
 
     Attributes:
-        fields: how it is made.
-        topic: the topic.
         names_topic: where its names are; "" where nothing says them.
     """
 
@@ -97,10 +95,6 @@ def read_simulator_recording(
 
     Returns:
         The images, labels and detections. `losses` counts what was left out.
-
-    Raises:
-        SimjudgeError: nothing can be read, the ground truth is not there, or nothing says what its numbers mean.
-        UsageError: a named topic is not there, or holds no ground truth.
     """
     path, given = Path(path), topics or Topics()
     recording = Recording(path)
@@ -184,10 +178,6 @@ def choose_source(
 
     Args:
         label_topic: a topic that a person names; its type tells the form.
-
-    Raises:
-        SimjudgeError: no form is there, or several topics would do.
-        UsageError: the named topic is not there, or of none of the simulator's forms.
     """
     forms = simulator_forms(simulator)
     if label_topic is not None:

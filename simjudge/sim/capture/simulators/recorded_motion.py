@@ -72,11 +72,7 @@ class RecordedMotions:
         return frame_motion(self._recording, parent, child)
 
     def camera_info(self) -> Any:
-        """The first message of the camera's only camera_info.
-
-        Raises:
-            SimjudgeError: there is none that can be read, or several topics.
-        """
+        """The first message of the camera's only camera_info."""
         recording = self._recording
         found = sorted(info.topic for info in recording.topic_infos() if info.type == CAMERA_INFO)
         if len(found) > 1 and self._topic is not None:
@@ -94,11 +90,7 @@ class RecordedMotions:
 
 
 def topic_motion(recording: Recording, topic: str) -> RecordedMotion:
-    """Read the poses of a topic, whatever frame their headers name.
-
-    Raises:
-        SimjudgeError: there is no such topic, or no message of it can be read.
-    """
+    """Read the poses of a topic, whatever frame their headers name."""
     where = f"{recording.path}: {topic}"
     kind = recording.topics[topic].type if topic in recording.topics else "no topic"
     if kind not in POSE_TYPES:
@@ -120,11 +112,7 @@ def topic_motion(recording: Recording, topic: str) -> RecordedMotion:
 
 
 def frame_motion(recording: Recording, parent: str, child: str) -> RecordedMotion:
-    """Read the poses of a frame of tf in another.
-
-    Raises:
-        SimjudgeError: tf does not say where the one is in the other.
-    """
+    """Read the poses of a frame of tf in another."""
     fixed = standing_pose(standing_links(recording), child, parent)
     if fixed is not None:
         position, orientation = np.array([fixed.position]), np.array([fixed.orientation])

@@ -33,7 +33,6 @@ class Solid(ShortRepr):
         class_name: what it is; "" for what hides others and has no label.
         mesh: its shape.
         pose: of the mesh in the camera's optical frame.
-        instance: NO_INSTANCE where it is unknown.
     """
 
     class_name: str

@@ -158,9 +158,5 @@ def read_simulator(given: str | Path) -> Document[SimulatorFile]:
 
     Args:
         given: a YAML file as those of config/simulators, or the name of one of them.
-
-    Raises:
-        UsageError: there is no such file.
-        SimjudgeError: the file cannot be read, or something in it makes no sense.
     """
     return read_document(find_file(given, SIMULATOR), SimulatorFile, "simulator")

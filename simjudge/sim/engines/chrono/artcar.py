@@ -42,11 +42,7 @@ _GEAR = 1 / 3 * 0.5
 
 
 class ArtCar:
-    """Makes ARTcars; see `CarMaker`.
-
-    Args:
-        modules: PyChrono's.
-    """
+    """Makes ARTcars; see `CarMaker`."""
 
     name = "ARTcar"
     step_parts = _STEP_PARTS
@@ -83,11 +79,7 @@ class ArtCar:
 
 
 def check_vehicle(vehicle: Vehicle) -> None:
-    """Refuse what Chrono's ARTcar is not.
-
-    Raises:
-        SimjudgeError: a figure that Chrono has built in differs.
-    """
+    """Refuse what Chrono's ARTcar is not."""
     built_in = {
         "wheelbase": (vehicle.wheelbase, ARTCAR_WHEELBASE, 0.01),
         "wheel radius": (vehicle.wheel_radius, _RADIUS, 0.01),

@@ -61,11 +61,7 @@ class ChronoBodies:
     """The bodies of a scene; as in `simjudge.sim.engines.contract.Engine`, without the light.
 
     Args:
-        modules: PyChrono.
-        release: which one it is.
-        scene, plan: what stands where, and what Chrono is told of it.
         vehicle: the car's figures; None: no car.
-        start: of the car's base_link.
 
     Attributes:
         each: called with the time after every step of Chrono's, several to one of ours; none in a new system.
@@ -104,12 +100,7 @@ class ChronoBodies:
         return self._car.chassis if self._car else None
 
     def step(self, seconds: float) -> None:
-        """Let physics run for a positive multiple of STEP.
-
-        Raises:
-            UsageError: the time is no positive multiple of `STEP`.
-            SimjudgeError: a position is no longer finite.
-        """
+        """Let physics run for a positive multiple of STEP."""
         for _ in range(whole_steps(seconds)):
             if self._car:
                 self._car.advance(self.time, self._after_part)

@@ -58,9 +58,6 @@ def rgb(buffer: Any) -> npt.NDArray[np.uint8]:
 
     Returns:
         Uint8 (H, W, 3), red first, top row first.
-
-    Raises:
-        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
     """
     return flip_rows(_data(buffer, "GetRGBA8Data", "colours")[..., :3])
 
@@ -70,9 +67,6 @@ def ranges(buffer: Any) -> npt.NDArray[np.float32]:
 
     Returns:
         Float32 (H, W), metres.
-
-    Raises:
-        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
     """
     data = _data(buffer, "GetDepthData", "depths")
     return flip_rows(data.reshape(data.shape[:2]))
@@ -83,9 +77,6 @@ def returns(buffer: Any) -> npt.NDArray[np.float32]:
 
     Returns:
         Float32 (rings, beams, 2): range in metres, and intensity.
-
-    Raises:
-        SimjudgeError: the buffer is empty, or this PyChrono was built without NumPy.
     """
     return np.asarray(_data(buffer, "GetDIData", "returns"), np.float32)
 
@@ -95,9 +86,6 @@ def labels(buffer: Any) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]
 
     Returns:
         Classes and instances, uint16 (H, W) each.
-
-    Raises:
-        SimjudgeError: the buffer is empty or has no accessor, or its pixels are not class and instance.
     """
     names = [name for name in dir(buffer) if name.startswith("Get") and name.endswith("Data")]
     if not names:
@@ -124,9 +112,6 @@ def saved_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.uint16], 
 
     Returns:
         Classes and instances, uint16 (H, W) each.
-
-    Raises:
-        SimjudgeError: the file does not have ChFilterSave's four channels.
     """
     from PIL import Image
 

@@ -40,8 +40,6 @@ class ChronoCameras:
     """Pictures of a stage through any of our lenses.
 
     Args:
-        stage: what is seen.
-        probed: what this Chrono's sensors truly do.
         brackets: parts of the light that pictures are taken in; None: as many as bright parts need.
     """
 
@@ -56,9 +54,6 @@ class ChronoCameras:
 
         Returns:
             Float32 (H, W, 3), linear, 1 is full scale; brighter values are kept.
-
-        Raises:
-            UsageError: the number of rays is no square number.
         """
         side = side_of(rays_per_pixel)
         request = self._request(lens, "camera", side)
@@ -75,9 +70,6 @@ class ChronoCameras:
 
         Returns:
             Float32 (H, W, 3), linear, 1 is full scale.
-
-        Raises:
-            UsageError: Chrono's cameras have no such lens.
         """
         if isinstance(camera.chrono, ChronoPhysical):
             if camera.lens.model != "pinhole" and "camera" not in self._probed.radial:
@@ -98,9 +90,6 @@ class ChronoCameras:
 
         Returns:
             Classes uint8 (H, W), instances uint16 (H, W), depth float32 (H, W) in metres along the optical axis.
-
-        Raises:
-            UsageError: a class id is above 255.
         """
         request = self._request(lens, "segmentation", 1)
         if isinstance(request, SensorRequest):

@@ -33,10 +33,6 @@ class ChronoCar:
     """A car in a system of its own, which everything else joins.
 
     Args:
-        modules: PyChrono.
-        release: which one it is.
-        vehicle: the figures it is told.
-        start: of base_link.
         ground: what its tyres roll on; None: the plane z = 0.
     """
 
@@ -155,10 +151,6 @@ def car_maker(modules: Modules, release: Release, vehicle: Vehicle) -> tuple[Car
 
     Args:
         vehicle: the figures; its `chrono` says which of Chrono's own JSON files it is made from.
-
-    Raises:
-        NotOfferedError: this PyChrono has no vehicles.
-        SimjudgeError: Chrono's car is another one than the figures say.
     """
     if not release.vehicles:
         raise NotOfferedError("this PyChrono has no vehicle module with the ARTcar: build CH_ENABLE_MODULE_VEHICLE")

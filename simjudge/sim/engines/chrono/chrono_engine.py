@@ -39,12 +39,8 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
     """A scene, perhaps with a car in it; see `simjudge.sim.engines.contract.Engine`.
 
     Args:
-        scene: what stands where.
         vehicle: the car's figures; None: a scene without a car.
         start: of the car's base_link; None: the start of the scene's course, or the origin.
-
-    Raises:
-        SimjudgeError: PyChrono is missing, lacks a module, or cannot be this car.
     """
 
     name = "chrono"

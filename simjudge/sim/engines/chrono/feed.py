@@ -59,11 +59,7 @@ class ReadingSchedule:
 
 
 class ReadingDelay:
-    """Holds readings back.
-
-    Args:
-        seconds: from a reading's time until it is handed over.
-    """
+    """Holds readings back."""
 
     def __init__(self, seconds: float) -> None:
         """Nothing is held yet."""

@@ -29,15 +29,8 @@ _TOLERANCE = 0.03
 class JsonCar:
     """Makes cars of Chrono's JSON files; see `CarMaker`.
 
-    Args:
-        modules: PyChrono's.
-        parts: the files.
-
     Attributes:
         wheelbase, track, wheel_radius: as Chrono builds them, metres; the track is the rear axle's.
-
-    Raises:
-        SimjudgeError: the files are none of a car, or Chrono cannot read them.
     """
 
     settle_time = 3.0
@@ -73,11 +66,7 @@ class JsonCar:
 
 
 def json_car(modules: Modules, vehicle: Vehicle, parts: ChronoParts) -> tuple[JsonCar, Stance]:
-    """What makes a vehicle of Chrono's files, and how it stands; built and measured once in a process.
-
-    Raises:
-        SimjudgeError: the files are none of a car, or it differs from the figures.
-    """
+    """What makes a vehicle of Chrono's files, and how it stands; built and measured once in a process."""
     maker, stance = _measured(modules, parts)
     figures = {
         "wheelbase": (vehicle.wheelbase, maker.wheelbase),

@@ -24,12 +24,7 @@ _PARTS = {"vehicle": "Vehicle", "engine": "Engine", "transmission": "Transmissio
 
 
 def check_chrono_files(parts: ChronoParts, data: Path) -> tuple[Path, Path, Path, Path]:
-    """Find the files of a vehicle, and refuse what this engine cannot drive.
-
-    Raises:
-        SimjudgeError: a file is missing or another kind of file, or the vehicle is no car with two axles whose front
-            wheels steer.
-    """
+    """Find the files of a vehicle, and refuse what this engine cannot drive."""
     found = {part: data / getattr(parts, part) for part in _PARTS}
     content = {part: _read(path, _PARTS[part], data) for part, path in found.items()}
     _check_vehicle(found["vehicle"], content["vehicle"], data)

@@ -23,11 +23,7 @@ _STEPS = 10
 
 
 def try_vehicle(files: tuple[Path, Path, Path, Path], data: Path) -> None:
-    """Build the vehicle, and let it fall for some steps, elsewhere.
-
-    Raises:
-        SimjudgeError: Chrono cannot; with its last words.
-    """
+    """Build the vehicle, and let it fall for some steps, elsewhere."""
     command = [sys.executable, "-m", "simjudge.sim.engines.chrono.json_trial", str(data), *map(str, files)]
     try:
         done = subprocess.run(

@@ -63,7 +63,6 @@ class Lookup:
 
     Attributes:
         tangent: tan of half the horizontal field of that picture.
-        size: its width and height.
     """
 
     tangent: float
@@ -96,9 +95,6 @@ def field_for(tangent: float, factor: Factor) -> float:
 
     Returns:
         HFOV, radians, below pi.
-
-    Raises:
-        SimjudgeError: no hFOV below pi does: it cannot be corrected.
     """
     field = 2 * math.atan(tangent) if factor == "tangent" else math.pi * tangent / 2
     if not 0 < field < math.pi:
@@ -237,9 +233,6 @@ def lookup_for(lens: Lens, oversample: int) -> Lookup:
 
     Args:
         oversample: pixels of the larger image for each of ours where ours are finest.
-
-    Raises:
-        SimjudgeError: the lens sees too far aside, or the picture would be too large.
     """
     rays = lens.rays()
     widest = float(np.max(np.arctan2(np.abs(rays[..., :2]), rays[..., 2:])))

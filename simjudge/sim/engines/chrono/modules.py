@@ -34,11 +34,7 @@ class Modules:
 
 
 def load_modules() -> Modules:
-    """Import PyChrono.
-
-    Raises:
-        SimjudgeError: it is not there; the line says how to get it.
-    """
+    """Import PyChrono."""
     try:
         core = importlib.import_module("pychrono.core")
     except ImportError as error:

@@ -49,17 +49,7 @@ _READ = {
 
 
 class CarSensors:
-    """Sensors that ride on the car of an engine.
-
-    Args:
-        engine: with a car in it.
-        specs: what there is to make.
-        seed: of the noise.
-
-    Raises:
-        UsageError: there is no car, or Chrono cannot make one of the sensors.
-        SimjudgeError: this PyChrono has no sensor module.
-    """
+    """Sensors that ride on the car of an engine."""
 
     def __init__(self, engine: ChronoEngine, specs: Iterable[SensorSpec], seed: int = 0) -> None:
         """Nothing is read yet; from now on whatever becomes due while the engine steps is kept for `taken`."""

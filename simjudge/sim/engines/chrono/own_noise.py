@@ -16,11 +16,7 @@ _FULL = 255.0
 
 
 def noise_filter(sensors: Any, noise: ChronoNoise) -> Any:
-    """The filter, to be pushed before what reads the picture.
-
-    Raises:
-        SimjudgeError: this Chrono lacks it, or has another thing under its name.
-    """
+    """The filter, to be pushed before what reads the picture."""
     if not hasattr(sensors, "ChFilterCameraNoiseConstNormal"):
         raise SimjudgeError(
             "engine chrono: this PyChrono wraps no camera noise filters: take one that does, or simjudge's own noise"

@@ -37,9 +37,6 @@ class PhysCamera(ChronoPhysical):
 
         Returns:
             The width, metres.
-
-        Raises:
-            UsageError: the lens is not one that ChPhysCameraSensor has.
         """
         width, height = lens.size
         centred = np.allclose(lens.centre, ((width - 1) / 2, (height - 1) / 2), atol=1e-6)
@@ -116,9 +113,6 @@ def saved_values(path: Path) -> npt.NDArray[np.uint16]:
 
     Returns:
         Uint16 (H, W, 4), red first.
-
-    Raises:
-        SimjudgeError: it is no such file, or not whole.
     """
     data = path.read_bytes()
     if len(data) < 8:

@@ -51,7 +51,6 @@ class ProbeResult:
     """What the sensors of a Chrono do.
 
     Attributes:
-        factors: what makes rays, by sensor.
         radial: sensors in which the radial lens is applied.
         notes: where this differs from what the version says, one line each.
         deep: whether light can be had in 16 bits, from ChPhysCameraSensor with its stages off.
@@ -96,9 +95,6 @@ def found_edge(hit: npt.NDArray[np.bool_], what: str) -> float:
 
     Args:
         hit: bool (H, W), True where the plate is seen.
-
-    Raises:
-        SimjudgeError: the plate is not where it can be: rows or columns are the wrong way round, or nothing is seen.
     """
     height = len(hit) // 2
     upper, lower = hit[: height - 1], hit[height + 1 :]
@@ -115,9 +111,6 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeRes
 
     Args:
         edges: measured edge in pixels, by sensor and whether the lens was radial.
-
-    Raises:
-        SimjudgeError: a sensor follows none: its pictures cannot be trusted.
     """
     factors: dict[Sensor, Factor] = {}
     radial, notes = set(), []
@@ -144,11 +137,7 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeRes
 
 @cache
 def probe(modules: Modules, release: Release) -> ProbeResult:
-    """Render the plate through every sensor, once in a process.
-
-    Raises:
-        SimjudgeError: a sensor follows no known formula: its images cannot be trusted.
-    """
+    """Render the plate through every sensor, once in a process."""
     white = PlannedMaterial((1.0, 1.0, 1.0), 1.0, 0.0, 7, 4660)
     shapes = ((plate(), white),)
     body = PlannedBody("plate", Pose(), plate(), shapes, True, 0.0, (0, 0, 0), np.zeros((3, 3)), Collider())

@@ -42,9 +42,7 @@ class PlannedMaterial(ShortRepr):
 
     Attributes:
         diffuse: linear RGB; what the texture replaces.
-        roughness: GGX alpha.
         metallic: 0 to 1.
-        class_id, instance: labels.
         texture: uint8 (H, W, 3), row 0 at v = 1, encoded with the power 1 / 2.2; None: plain.
     """
 
@@ -61,15 +59,10 @@ class PlannedBody(ShortRepr):
     """A body: what it looks like, and what it is in physics.
 
     Attributes:
-        name: of the thing.
         pose: of its frame at the start.
-        mesh: its triangles.
         shapes: a mesh and its material for each of its surfaces, which become ChVisualShapeTriangleMeshes.
-        fixed: it never moves.
         mass: kg; 0 where it is fixed.
-        centre: of mass, in its frame.
         inertia: 3 x 3 about the centre of mass, kg m^2, in its axes.
-        collider: its solid.
     """
 
     name: str
@@ -114,8 +107,6 @@ class ScenePlan:
     """All that Chrono is told of a scene.
 
     Attributes:
-        bodies: what stands where.
-        lights: point lights.
         ambient: linear RGB, Chrono's units.
         background: linear RGB radiance of rays that hit nothing, straight up.
         horizon: the same at the horizon and below; between them it is linear in the sine of the elevation.
@@ -131,12 +122,7 @@ class ScenePlan:
 
 
 def plan_scene(scene: Scene, age: Age) -> ScenePlan:
-    """What Chrono of an age is told of a scene.
-
-    Raises:
-        SimjudgeError: a class or instance does not fit into Chrono's 16 bits, something follows a path, or the scene
-            has looks that Chrono has not.
-    """
+    """What Chrono of an age is told of a scene."""
     scripted = [thing.name for thing in scene.things if thing.path is not None]
     if scripted:
         raise SimjudgeError(
@@ -203,9 +189,6 @@ def plan_body(thing: Thing) -> PlannedBody:
 
     Returns:
         Its pose, mesh, material, mass (kg), centre of mass (m) and inertia (kg m^2).
-
-    Raises:
-        SimjudgeError: its class or instance does not fit into 16 bits.
     """
     free = thing.motion == "free"
     centre, inertia = solid_inertia(thing.collider, thing.mesh, thing.mass if free else 0.0)
@@ -226,11 +209,7 @@ def plan_body(thing: Thing) -> PlannedBody:
 
 
 def plan_material(surface: Surface, class_id: int, instance: int, name: str) -> PlannedMaterial:
-    """A surface with its labels.
-
-    Raises:
-        SimjudgeError: the class or the instance does not fit into 16 bits.
-    """
+    """A surface with its labels."""
     if not (0 <= class_id <= LARGEST_ID and 0 <= instance <= LARGEST_ID):
         raise SimjudgeError(f"{name}: class {class_id}, instance {instance}: Chrono's labels end at {LARGEST_ID}")
     texture = None

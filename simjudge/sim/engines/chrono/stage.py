@@ -25,16 +25,7 @@ _GRADIENT = 1
 
 
 class ChronoScene(ChronoViews):
-    """The looks of a scene in Chrono::Sensor.
-
-    Args:
-        modules: PyChrono.
-        release: which one it is.
-        plan: what to show.
-
-    Raises:
-        SimjudgeError: the sensors are not exposed to Python.
-    """
+    """The looks of a scene in Chrono::Sensor."""
 
     def __init__(self, modules: Modules, release: Release, plan: ScenePlan) -> None:
         """Make the bodies; sensors come when they are asked for."""

@@ -31,7 +31,6 @@ class BuiltCar(NamedTuple):
 
     Attributes:
         mover: has `Synchronize` and `Advance`, and keeps the rest alive.
-        wheeled: its ChWheeledVehicle.
     """
 
     mover: Any
@@ -81,7 +80,6 @@ class Stance(NamedTuple):
     """A car that stands on the ground.
 
     Attributes:
-        base: base_link in Chrono's reference frame.
         angle: of the bicycle's front wheel at full steering input, radians, always positive.
         sign: 1 where Chrono's positive steering is to the left, -1 where it is to the right.
     """
@@ -99,9 +97,6 @@ def measure_stance(modules: Modules, maker: CarMaker, step: float = STEP) -> Sta
 
     Returns:
         Where base_link is in the reference frame, the bicycle angle at full steering (radians), and its sign.
-
-    Raises:
-        SimjudgeError: the car does not turn its wheels.
     """
     vehicles = modules.vehicle
     car = maker.build(None, Pose((0.0, 0.0, maker.drop)))

@@ -46,9 +46,7 @@ class TyreGround:
     scene is between. The collision envelope is 0: with Chrono's default the rays end up to 6 mm above the mesh.
 
     Args:
-        modules: PyChrono, with vehicles.
         bodies: of the scene; those whose collider is a ground become patches.
-        friction: of tyre and ground.
 
     Attributes:
         terrain: a ChTerrain, for `Synchronize` of vehicles.

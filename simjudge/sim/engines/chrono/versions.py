@@ -51,12 +51,9 @@ class Release:
     """A Chrono, by what its Python modules have.
 
     Attributes:
-        version: as the package says it.
         age: "9" (up to 9.0.1), "10" (10.0.0) or "head" (the development branch of 2026).
         cameras: whether the rendered sensors are exposed to Python at all.
         semantic_buffer: whether segmentation can be read from memory; otherwise it goes through files.
-        random_seed: whether ChSensorManager.SetRandomSeed exists.
-        phys_camera: whether ChPhysCameraSensor exists.
         vehicles: whether pychrono.vehicle is there, with the ARTcar.
     """
 

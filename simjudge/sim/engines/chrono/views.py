@@ -85,15 +85,8 @@ class ChronoViews:
     """Pictures of a system from one of its bodies.
 
     Args:
-        modules: PyChrono.
-        release: which one it is.
-        system: what is seen.
-        parent: the body that carries the sensors.
         manager: makes a sensor manager of the system, with its lamps in a part of their light.
         mount: of the sensors in the body's frame, a ChFrame; None: the body's own frame.
-
-    Raises:
-        SimjudgeError: the sensors are not exposed to Python.
     """
 
     def __init__(
@@ -294,11 +287,7 @@ class ChronoViews:
 
 
 def check_cameras(release: Release) -> None:
-    """Make sure that there are cameras.
-
-    Raises:
-        SimjudgeError: they are not exposed to Python.
-    """
+    """Make sure that there are cameras."""
     if not release.cameras:
         raise SimjudgeError(
             f"PyChrono {release.version}: its cameras are not exposed to Python (pychrono.sensor has no"

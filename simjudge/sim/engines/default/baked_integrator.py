@@ -20,8 +20,6 @@ class _Cell(NamedTuple):
     """The four samples around places.
 
     Attributes:
-        known: mask: there are samples.
-        rows: of the four.
         weights: of the four, for what is in proportion between them.
     """
 

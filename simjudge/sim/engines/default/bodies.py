@@ -43,12 +43,8 @@ class Bodies:
     """The bodies of a scene; as in `simjudge.sim.engines.contract.Engine`, without the light.
 
     Args:
-        scene: what stands where.
         vehicle: the car's figures; None: no car.
         start: of the car's base_link; None: the start of the scene's course, or the origin.
-
-    Attributes:
-        start: of the car's base_link.
     """
 
     def __init__(self, scene: Scene, vehicle: Vehicle | None = None, start: Pose | None = None) -> None:
@@ -94,12 +90,7 @@ class Bodies:
         return self._steps * STEP
 
     def step(self, seconds: float) -> None:
-        """Let physics run.
-
-        Raises:
-            UsageError: the time is no positive multiple of `STEP`.
-            SimjudgeError: physics came apart.
-        """
+        """Let physics run."""
         steps = round(seconds / STEP) if math.isfinite(seconds) else 0
         if steps < 1 or abs(steps * STEP - seconds) > 1e-9:
             raise UsageError(f"{seconds} s: a positive multiple of a physics step, {STEP} s, is needed")

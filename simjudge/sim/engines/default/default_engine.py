@@ -33,12 +33,8 @@ class DefaultEngine(BodyEngine[Bodies]):
     """A scene, perhaps with a car in it; see `simjudge.sim.engines.contract.Engine`.
 
     Args:
-        scene: what stands where.
         vehicle: the car's figures; None: a scene without a car.
         start: of the car's base_link; None: the start of the scene's course, or the origin.
-
-    Raises:
-        SimjudgeError: a thing of the scene cannot be a body; the message names it.
     """
 
     name = "default"

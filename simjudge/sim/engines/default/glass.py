@@ -20,11 +20,8 @@ class GlassPath(NamedTuple):
     """Rays behind the glass that they met.
 
     Attributes:
-        hit: what they hit at last.
-        start, direction: vectors, of their last part.
         travelled: number, metres before that part.
         weight: vector, the part of the light from there that arrives.
-        met: mask: they met glass.
         reach: number, metres to the first glass.
         share: number, what the first glass mirrors of what stands in front of it.
         mirror_start, mirror: vectors, the ray that it mirrors.

@@ -91,9 +91,6 @@ class Light:
 
         Returns:
             Float32 (H, W, 3).
-
-        Raises:
-            UsageError: no instant, a number of rays that is no square, or a body that nobody knows.
         """
         n = _side(rays_per_pixel)
         if not scene_states:
@@ -157,9 +154,6 @@ class Light:
         Args:
             origins: (N, 3), world, metres.
             directions: (N, 3), unit, world.
-
-        Raises:
-            UsageError: origins and directions are not (N, 3) each, not finite, or directions are not unit vectors.
         """
         origins, directions = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
         if origins.ndim != 2 or origins.shape != directions.shape or origins.shape[1] != 3:

@@ -31,7 +31,6 @@ class Part(NamedTuple):
     """A thing that rays may hit.
 
     Attributes:
-        number: index of the thing.
         own: float (V, 3), vertices in the thing's frame, metres.
         vertices: float32 (V, 3), vertices in the world, metres.
         faces: int32 (F, 3), numbers of vertices.
@@ -50,7 +49,6 @@ class Found(NamedTuple):
         valid: mask: they hit something. The rest means nothing where they do not.
         distance: metres.
         shape: number by which kernels know the mesh.
-        prim: face of the mesh.
         uv: weights of the face's second and third corner.
     """
 

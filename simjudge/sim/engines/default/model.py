@@ -31,9 +31,6 @@ def build_model(scene: Scene, vehicle: Vehicle | None, start: Pose) -> mujoco.Mj
     Args:
         vehicle: the car; None: no car.
         start: pose of base_link in the world, metres.
-
-    Raises:
-        SimjudgeError: a thing cannot be a body; the message names it.
     """
     spec = mujoco.MjSpec()
     spec.option.timestep = STEP

@@ -80,9 +80,7 @@ class Packed(ShortRepr):
         bumps: normal maps; None: there are none.
         glass: (T, 8): refractive index (0: opaque), what passes a surface (red, green, blue), 1 for panes without
             thickness, 1 for what labels look through; None: nothing is clear.
-        surroundings: the light from far away.
         bounces: surfaces that throw light on before ambient light stands for the rest.
-        class_id, instance: of every thing.
     """
 
     corners: Floats

@@ -24,7 +24,6 @@ class ConvexSolid(NamedTuple):
 
     Attributes:
         points: (N, 3), metres, the corners of its hull.
-        volume: m^3.
     """
 
     points: FloatArray

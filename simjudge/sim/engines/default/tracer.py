@@ -24,8 +24,6 @@ class Hit(NamedTuple):
 
     Attributes:
         valid: mask: they hit something. The rest means nothing where they do not.
-        distance: number.
-        thing: index of the thing.
         face: row of the face among those of all things.
         b1, b2: numbers, the weights of the face's second and third corner at the point.
     """

@@ -35,12 +35,7 @@ class Tyres:
     """The tyres of a compiled model.
 
     Args:
-        model, data: MuJoCo's.
-        car: its figures.
-        wheels: numbers of the wheels' bodies.
         tyres: numbers of the geoms with which they stand on the ground, in the same order.
-        loads: N, what each carries at rest.
-        grounds: what is not flat.
     """
 
     def __init__(

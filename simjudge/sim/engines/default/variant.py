@@ -56,12 +56,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def choose_variant() -> Variant:
-    """The variant to use, LIBRARY set to fit. Where only the slow one is possible, one warning says the remedy.
-
-    Raises:
-        UsageError: CHOICE names none.
-        SimjudgeError: CHOICE asks for one that cannot run here.
-    """
+    """The variant to use, LIBRARY set to fit. Where only the slow one is possible, one warning says the remedy."""
     asked = os.environ.get(CHOICE, "")
     if asked and asked not in VARIANTS:
         raise UsageError(f"{CHOICE}={asked}: one of {', '.join(VARIANTS)} is needed")

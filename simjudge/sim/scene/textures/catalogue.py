@@ -39,9 +39,6 @@ def make_texture(name: str, parameters: Mapping[str, Any] | None = None) -> npt.
     Args:
         parameters: of the pattern's function; `size` (pixels) and `seed` are known to all. Colours are "#rrggbb" or
             three numbers from 0 to 1, sRGB.
-
-    Raises:
-        UsageError: there is no such pattern or parameter, or a value makes no sense.
     """
     if name not in _PATTERNS:
         raise UsageError(f"pattern: there is no {one_line(name)!r}{_hint(name, _PATTERNS)}")

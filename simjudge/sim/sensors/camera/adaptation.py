@@ -66,9 +66,6 @@ def colour_transfer(
     Returns:
         The image with these statistics, same type and shape.
 
-    Raises:
-        UsageError: a number is not finite, or a deviation is negative.
-
     Source:
         Reinhard, Ashikhmin, Gooch and Shirley, "Color transfer between images", IEEE Computer Graphics and
         Applications 21(5), 2001, in CIELAB in place of their l-alpha-beta.
@@ -176,9 +173,7 @@ class Adaptation:
     """A way to make pictures look like those of a reference.
 
     Attributes:
-        name: of the filter, for records.
         measure: numbers of a reference picture, the same shape for each.
-        apply: gives a picture these numbers.
         parameters: takes the numbers as the parameters of the camera filter of this name; None where there is none.
     """
 
@@ -233,9 +228,6 @@ def fourier(share: float, reach: int) -> Adaptation:
 
     Args:
         share: half the width of the window, as a share of the shorter side of the picture that is adapted.
-
-    Raises:
-        UsageError: the share is out of its range.
     """
     in_range = 0 < share <= WIDEST_SHARE
     require(in_range, f"--fourier-share {share:g}: it must be above 0, and {WIDEST_SHARE:g} at most")

@@ -41,7 +41,6 @@ class MeteredFrame:
     Attributes:
         stamp: of the frame, nanoseconds.
         exposure: light on the sensor, multiples of the file's.
-        gain: of the amplifier.
         metered: linear light whose display value is the mean of the frame's, full scale 1.
     """
 

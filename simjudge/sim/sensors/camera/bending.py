@@ -30,7 +30,6 @@ class Bend(ShortRepr):
     """Where each pixel of a bent image looks in the straight one.
 
     Attributes:
-        camera: whose lens it is.
         scale: pixels of the straight image per unit of tangent.
         look_up: float32 (H, W, 2), column and row in the straight image.
     """
@@ -45,9 +44,6 @@ class Bend(ShortRepr):
 
         Args:
             camera: of any lens that sees less than 180 degrees.
-
-        Raises:
-            UsageError: the lens is a pinhole, or sees too much.
         """
         lens = camera.lens
         if lens.model == "pinhole" or lens.omnidirectional:
@@ -99,9 +95,6 @@ def bent(frames: FrameSet, bend: Bend) -> FrameSet:
 
     Args:
         frames: images of a pinhole camera, of the size of the bend.
-
-    Raises:
-        UsageError: an image has another size, or objects have masks, which are not bent.
     """
     if (frames.size != np.array(bend.size)).any():
         width, height = bend.size

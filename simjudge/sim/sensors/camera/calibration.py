@@ -38,7 +38,6 @@ class Calibration(ShortRepr):
     """A calibrated camera.
 
     Attributes:
-        name: of the camera.
         size: width and height of the images it holds for, pixels.
         model: "plumb_bob", "rational_polynomial" or "equidistant"; or simjudge's own "equirectangular", of which K has
             the centre and pixels per radian.
@@ -79,9 +78,6 @@ class Calibration(ShortRepr):
 
         Returns:
             The calibration with K and P scaled; distortion has no unit and stays.
-
-        Raises:
-            SimjudgeError: width and height scale differently, so that the images cannot be the same.
         """
         factors = [new / old for new, old in zip(size, self.size, strict=True)]
         if abs(factors[0] / factors[1] - 1) > 1 / min(*size, *self.size):
@@ -95,11 +91,7 @@ class Calibration(ShortRepr):
         return replace(self, size=size, matrix=shift @ self.matrix, projection=shift @ self.projection)
 
     def undistortion(self) -> Undistortion:
-        """What turns images of this camera into those of the ideal camera P.
-
-        Raises:
-            SimjudgeError: the camera sees all around, which no ideal camera does.
-        """
+        """What turns images of this camera into those of the ideal camera P."""
         if self.model == "equirectangular":
             raise SimjudgeError(f"{self.name}: an equirectangular image sees all around; no pinhole image shows that")
         target = self.projection[:, :3]

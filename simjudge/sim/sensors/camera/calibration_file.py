@@ -95,10 +95,6 @@ def read_calibration(path: Path, name: str | None = None) -> Calibration:
         path: a YAML file of ROS's camera_calibration, Kalibr's camchain.yaml, a file of OpenCV's cv::FileStorage
             (.yaml, .xml, .json), MATLAB's struct (.mat), or a recording with a camera_info.
         name: which of several cameras: Kalibr's name, or the topic of a recording.
-
-    Raises:
-        UsageError: there are several cameras and no name, or none of that name.
-        SimjudgeError: the file cannot be read, lacks something, or holds what no camera has.
     """
     if is_recording(path):
         return recorded_calibration(path, name)

@@ -61,10 +61,6 @@ def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
 
     Args:
         name: of the camera ("cam0"); None where the file has only one.
-
-    Raises:
-        UsageError: there are several cameras and no name, or none of that name.
-        SimjudgeError: the camera is none that ROS could name.
     """
     cameras = {str(key): value for key, value in file.content.items() if isinstance(value, Mapping)}
     chosen = choose(cameras, name, file.path)
@@ -76,11 +72,7 @@ def kalibr_calibration(file: YamlFile, name: str | None) -> Calibration:
 
 
 def opencv_calibration(path: Path) -> Calibration:
-    """The calibration in a file of cv::FileStorage (YAML, XML or JSON), by the names that OpenCV's samples give.
-
-    Raises:
-        SimjudgeError: it cannot be read, or lacks matrix, distortion or size.
-    """
+    """The calibration in a file of cv::FileStorage (YAML, XML or JSON), by the names that OpenCV's samples give."""
     found = read_isolated("opencv", path, "OpenCV cannot read it; write it again with cv::FileStorage")
     for part in _OPENCV_PARTS:
         if found[part] is None:
@@ -100,9 +92,6 @@ def matlab_calibration(path: Path) -> Calibration:
 
     MATLAB saves its objects in a form that only MATLAB reads; `s = toStruct(cameraParams); save(FILE, "s", "-v7")`
     writes one that others can. MATLAB counts pixels from 1; IntrinsicMatrix, before R2022b, is K transposed.
-
-    Raises:
-        SimjudgeError: it cannot be read, or holds no such struct.
     """
     fields = read_isolated("matlab", path, 'no whole .mat file of version 7 or before; save it with "-v7"')
     if fields is not None:
@@ -116,10 +105,6 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
 
     Args:
         topic: of the camera_info; None where there is only one.
-
-    Raises:
-        UsageError: there are several topics and none is named, or none of that name.
-        SimjudgeError: the recording holds no camera_info, or that of a camera that is not calibrated.
     """
     recording = Recording(path)
     topics = {info.topic: info for info in recording.topic_infos() if info.type == CAMERA_INFO}
@@ -136,11 +121,7 @@ def recorded_calibration(path: Path, topic: str | None) -> Calibration:
 
 
 def message_calibration(message: Any) -> Calibration:
-    """The calibration in a camera_info, of the pictures that it goes with: after binning and region of interest.
-
-    Raises:
-        SimjudgeError: it holds none: camera_info of an uncalibrated camera has K = 0.
-    """
+    """The calibration in a camera_info, of the pictures that it goes with: after binning and region of interest."""
     size, matrix, projection = picture_geometry(message)
     if not matrix[0, 0] > 0 or not matrix[1, 1] > 0:
         raise SimjudgeError("camera_info tells no focal length: the camera is not calibrated")
@@ -151,11 +132,7 @@ def message_calibration(message: Any) -> Calibration:
 
 
 def choose(found: Mapping[str, Any], name: str | None, path: Path) -> str:
-    """The camera of a name, or the only one.
-
-    Raises:
-        UsageError: there is none, there are several and no name, or none of that name.
-    """
+    """The camera of a name, or the only one."""
     if not found:
         raise UsageError(f"{path}: no calibration of a camera in it")
     if name is None and len(found) == 1:

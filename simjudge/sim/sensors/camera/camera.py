@@ -72,9 +72,6 @@ class Camera:
 
         Args:
             rate: images a second.
-
-        Raises:
-            UsageError: it is not above 0, or an exposure takes longer.
         """
         if not rate > 0 or self.open_time > 1 / rate:
             most = f", and at most {1 / self.open_time:g} for its exposure" if self.open_time else ""

@@ -290,12 +290,7 @@ class CameraFile(Fields):
 
 
 def read_camera(given: str | Path) -> Camera:
-    """Read a camera's file or calibration, or the one of a name that comes with simjudge.
-
-    Raises:
-        UsageError: there is no such file, nor a camera of that name.
-        SimjudgeError: the file is no camera; the message names file and field.
-    """
+    """Read a camera's file or calibration, or the one of a name that comes with simjudge."""
     path = Path(given) if is_recording(Path(given)) else find_file(given, CAMERA)
     if holds_calibration(path):
         return _plain_camera(path)

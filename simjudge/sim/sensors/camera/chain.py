@@ -71,9 +71,6 @@ def apply_steps(image: AnyImage, steps: Sequence[BoundStep], seed: int | tuple[i
 
     Returns:
         An image of the same type; (H, W, 1) where the chain has `gray`.
-
-    Raises:
-        UsageError: the chain has `srgb` more than once, or a filter refuses its parameters or what it gets.
     """
     current = image.astype(np.float32) / np.float32(FULL_SCALE) if image.dtype == np.uint8 else image
     current = _run(linear_light(current) if encodes(steps) else current, steps, seed)
@@ -102,11 +99,7 @@ def develop_light(
 
 
 def encodes(steps: Sequence[BoundStep]) -> bool:
-    """Whether a chain turns light into display values itself.
-
-    Raises:
-        UsageError: it does so more than once.
-    """
+    """Whether a chain turns light into display values itself."""
     count = sum(isinstance(step, Step) and step.name == ENCODING for step in steps)
     if count > 1:
         raise UsageError(f"filter {ENCODING}: {count} times in one chain; light is encoded once")
@@ -159,8 +152,6 @@ class FilteredImages:
     on which other frames the set holds.
 
     Attributes:
-        source: the images.
-        names: the frames' names.
         steps: the chain. Where its last step is `jpeg`, the encoded image is that JPEG. Where it makes one channel,
             the encoded image is a PNG of it; else images are raw.
         seed: of the random filters, 0 or more.
@@ -199,11 +190,7 @@ class FilteredImages:
 
 
 def filtered(frames: FrameSet, steps: Sequence[Step | FrameStep], seed: int = 0) -> FrameSet:
-    """The set as a camera with these filters would have seen it: labels kept, predictions dropped.
-
-    Raises:
-        UsageError: the set has no images, or the seed is negative.
-    """
+    """The set as a camera with these filters would have seen it: labels kept, predictions dropped."""
     if frames.images is None:
         raise UsageError(f"{frames.name}: has no images to filter")
     if seed < 0:

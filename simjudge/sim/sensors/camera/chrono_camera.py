@@ -43,8 +43,6 @@ class ChronoNoise:
     Attributes:
         kind: "constant": normal with a mean and a deviation; "pixel_dependent": normal with the variance
             slope x value + intercept.
-        mean, deviation: of the constant kind.
-        slope, intercept: of the other.
     """
 
     kind: Literal["constant", "pixel_dependent"]
@@ -59,9 +57,7 @@ class ChronoPhysical:
     """Settings of ChPhysCameraSensor, in its own units.
 
     Attributes:
-        aperture: F-number.
         exposure: seconds.
-        iso: ISO speed.
         focal_length, focus_distance: metres; the sensor's width follows from the camera's lens.
         vignetting, defocus, noise, exposure_to_value: which of its stages work; the aggregation of light always does
             where exposure_to_value works.

@@ -32,11 +32,7 @@ _FARTHEST_IN_FILES = 65535
 
 @dataclass(frozen=True)
 class DepthStep:
-    """One filter of a depth image, by name, with its parameters.
-
-    Raises:
-        UsageError: there is no such filter, or it has other parameters.
-    """
+    """One filter of a depth image, by name, with its parameters."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -50,9 +50,6 @@ def disparity(
 
     Returns:
         Depth, metres; NaN where the disparity is rounded to 0.
-
-    Raises:
-        UsageError: a number is out of its range.
     """
     _require("disparity", "baseline", baseline, above=True)
     _require("disparity", "subpixel", subpixel, above=True)
@@ -83,9 +80,6 @@ def stereo_shadow(depth: DepthImage, *, baseline: float, second: str = "right", 
 
     Returns:
         Depth with holes, metres.
-
-    Raises:
-        UsageError: a number or word is wrong.
     """
     _require("stereo_shadow", "baseline", baseline, above=True)
     require(second in ("right", "left"), f"filter stereo_shadow: second {second!r}; right or left is needed")
@@ -114,9 +108,6 @@ def edge_holes(
 
     Returns:
         Depth with holes, metres.
-
-    Raises:
-        UsageError: a number is out of its range.
     """
     _require("edge_holes", "jump", jump, above=True)
     _require("edge_holes", "share", share, most=1)
@@ -146,9 +137,6 @@ def holes(depth: DepthImage, *, share: float, size: float = 1.0, seed: int | tup
 
     Returns:
         Depth with holes, metres.
-
-    Raises:
-        UsageError: a number is out of its range.
     """
     _require("holes", "share", share, most=1)
     _require_whole("holes", "size", size)
@@ -178,9 +166,6 @@ def axial_noise(
 
     Returns:
         Depth, metres.
-
-    Raises:
-        UsageError: a number is negative or not finite.
     """
     for name, value in (("constant", constant), ("linear", linear), ("quadratic", quadratic)):
         _require("axial_noise", name, value)

@@ -52,9 +52,6 @@ def gaussian_blur(image: AnyImage, *, sigma: float) -> AnyImage:
 
     Returns:
         The blurred image, same type and shape.
-
-    Raises:
-        UsageError: sigma is negative, or above `WIDEST_BLUR`.
     """
     require(0 <= sigma <= WIDEST_BLUR, f"gaussian_blur: sigma {sigma} px; it must be 0 or more, {WIDEST_BLUR} at most")
     if sigma == 0:
@@ -74,9 +71,6 @@ def vignetting(image: AnyImage, *, half_angle: float) -> AnyImage:
 
     Returns:
         The darkened image, same type and shape.
-
-    Raises:
-        UsageError: half_angle is out of its range.
     """
     require(0 <= half_angle < 90, f"vignetting: half angle {half_angle} degrees; it must be in [0, 90)")
     height, width = image.shape[:2]
@@ -96,9 +90,6 @@ def gaussian_noise(image: AnyImage, *, sigma: float, seed: int | tuple[int, ...]
 
     Returns:
         The noisy image, same type and shape.
-
-    Raises:
-        UsageError: sigma is negative or not finite.
     """
     require(sigma >= 0 and math.isfinite(sigma), f"gaussian_noise: sigma {sigma} grey levels; it must be 0 or more")
     drawn = np.random.default_rng(seed).standard_normal(image.shape, np.float32)
@@ -114,9 +105,6 @@ def white_balance(image: AnyImage, *, red: float = 1.0, green: float = 1.0, blue
 
     Returns:
         The image with scaled channels, same type and shape.
-
-    Raises:
-        UsageError: a gain is negative or not finite.
     """
     require_colours(image, "white_balance")
     gains = np.array([red, green, blue])
@@ -134,9 +122,6 @@ def gamma(image: AnyImage, *, exponent: float) -> AnyImage:
 
     Returns:
         The image with each value raised to the exponent, same type and shape.
-
-    Raises:
-        UsageError: exponent is not above 0, or not finite.
     """
     require(exponent > 0 and math.isfinite(exponent), f"gamma: exponent {exponent}; it must be above 0")
     return to_type_of(image, np.maximum(as_float(image), 0) ** exponent)
@@ -151,9 +136,6 @@ def jpeg(image: AnyImage, *, quality: int) -> AnyImage:
 
     Returns:
         The decoded image, same type and shape.
-
-    Raises:
-        UsageError: quality is out of its range.
     """
     require(1 <= quality <= 100, f"jpeg: quality {quality}; it must be in 1..100")
     data = np.frombuffer(encode_jpeg(as_uint8(image), int(quality)), np.uint8)
@@ -186,9 +168,6 @@ def as_float(image: AnyImage) -> FloatImage:
 
     Returns:
         Floating point (H, W, 3), full scale 1.
-
-    Raises:
-        UsageError: the image has another integer type.
     """
     if image.dtype == np.uint8:
         return image.astype(np.float32) / np.float32(FULL_SCALE)

@@ -57,9 +57,6 @@ def shot_noise(image: AnyImage, *, shot: float, read: float, seed: int | tuple[i
 
     Returns:
         The noisy image, same type and shape.
-
-    Raises:
-        UsageError: a deviation is negative or not finite.
     """
     held = np.isfinite([shot, read]).all() and shot >= 0 and read >= 0
     require(bool(held), f"shot_noise: shot {shot} and read {read} grey levels; both must be 0 or more")
@@ -107,9 +104,6 @@ def demosaic(samples: FloatImage, pattern: str = "RGGB", method: str = "edge_awa
 
     Returns:
         (H, W, 3), red first, the samples' type.
-
-    Raises:
-        UsageError: there is no such pattern or method, or the samples are smaller than 2x2.
     """
     require(pattern in PATTERNS, f"bayer: pattern {pattern!r}; it must be one of {', '.join(PATTERNS)}")
     require(method in _CONVERSIONS, f"bayer: method {method!r}; it must be edge_aware or bilinear")
@@ -163,9 +157,6 @@ def gray(image: AnyImage, *, red: float = 0.2126, green: float = 0.7152, blue: f
 
     Returns:
         The weighted mean of the colours, (H, W, 1), same type.
-
-    Raises:
-        UsageError: a response is negative or not finite, all are 0, or the image is gray already.
     """
     require_colours(image, "gray")
     response = np.array([red, green, blue], np.float64)
@@ -184,9 +175,6 @@ def quantization(image: AnyImage, *, bits: int) -> AnyImage:
 
     Returns:
         The image on 2^bits levels, same type and shape.
-
-    Raises:
-        UsageError: bits is no whole number from 1 to 16.
     """
     require(float(bits).is_integer() and 1 <= bits <= 16, f"quantization: {bits} bits; a whole number 1..16 is needed")
     top = 2 ** int(bits) - 1
@@ -207,9 +195,6 @@ def match_exposure(image: AnyImage, *, mean: float, deviation: float) -> AnyImag
 
     Returns:
         The image with that mean and deviation, same type and shape.
-
-    Raises:
-        UsageError: a number is not finite, or the deviation is negative.
     """
     held = np.isfinite([mean, deviation]).all() and deviation >= 0
     require(bool(held), f"match_exposure: mean {mean}, deviation {deviation}; finite, and a deviation of 0 or more")
@@ -246,9 +231,6 @@ def inverse_gray_world(image: AnyImage, *, red: float, green: float, blue: float
 
     Returns:
         The image whose channel means have these proportions, same type and shape.
-
-    Raises:
-        UsageError: a share is not above 0, or not finite.
     """
     require_colours(image, "inverse_gray_world")
     shares = np.array([red, green, blue], np.float64)

@@ -70,9 +70,6 @@ class Lens:
         centre: the principal point (x, y), pixels.
         coefficients: no unit. k1, k2, k3 of the radial model; D of the last three models, as ROS and OpenCV have it.
         half_tangent: tan of half the horizontal field, for the FOV model.
-
-    Raises:
-        UsageError: no such lens can be, or parts of the image would see nothing.
     """
 
     model: str
@@ -243,9 +240,6 @@ class Lens:
 
         Returns:
             The calibration, and how far it misses the lens in pixels.
-
-        Raises:
-            UsageError: the fit would miss the rays by more than half a pixel.
         """
         if self.model == "fov":
             return self._rational_info(name)

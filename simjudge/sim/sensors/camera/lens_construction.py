@@ -24,9 +24,6 @@ def lens_with_field(
         size: width and height, pixels.
         field_of_view: horizontal, degrees.
         coefficients: k1, k2, k3 of a radial lens, k1 to k4 of an equidistant one, no unit.
-
-    Raises:
-        UsageError: the model does not exist or is not round, cannot reach that field, or leaves the corners blind.
     """
     if model in OPENCV_MODELS:
         raise UsageError(f"a {model} lens is not the same to both sides: it is given by its focal length")
@@ -70,9 +67,6 @@ def lens_with_focal_length(
     Args:
         size: width and height, pixels.
         focal_length: pixels.
-
-    Raises:
-        UsageError: see `Lens`; also for the FOV model, whose form follows from its field.
     """
     if model == "fov":
         raise UsageError("a fov lens is given by its field of view, not by a focal length")
@@ -81,11 +75,7 @@ def lens_with_focal_length(
 
 
 def lens_from_calibration(calibration: Calibration) -> Lens:
-    """The lens of a calibration, in the plainest model that says the same: pinhole, radial, or the calibration's own.
-
-    Raises:
-        UsageError: the calibration has skew, another model than ROS's, or the corners of its image see nothing.
-    """
+    """The lens of a calibration, in the simplest equal model: pinhole, radial, or the calibration's own."""
     matrix, given = calibration.matrix, tuple(float(value) for value in calibration.distortion)
     if matrix[0, 1] != 0:
         raise UsageError(f"{calibration.name}: K has a skew of {matrix[0, 1]:g}; calibrate without skew")

@@ -61,7 +61,6 @@ class PhotonTransferCurve(ShortRepr):
         mean, variance: of each group, (G,), rounding taken off.
         error: standard error of the variance, (G,), as the fitted line has it.
         pixels: in each group, (G,).
-        frames: number of pictures.
     """
 
     mean: FloatArray
@@ -101,12 +100,9 @@ class NoiseCalibration(ShortRepr):
     """What pictures of a standing scene tell of a camera's noise.
 
     Attributes:
-        name: what the pictures are from.
         encoding: how the pictures' values were read.
         size: width and height, pixels.
-        frames: number of pictures.
         curves, fits: by channel ("red", "green", "blue", or "gray").
-        together: the line through all channels.
         notes: what a person should know, one sentence each.
     """
 
@@ -154,9 +150,6 @@ def calibrate_noise_of(
     Args:
         noise: of each pixel.
         step: between two values that the pictures can hold, full scale 1.
-
-    Raises:
-        SimjudgeError: the pictures do not tell the noise, or it is not of this law.
     """
     channels = ("gray",) if gray else ("red", "green", "blue")
     curves = {

@@ -34,9 +34,6 @@ def haze(image: AnyImage, *, density: float, red: float = 0.8, green: float = 0.
 
     Returns:
         The hazy image, same type and shape.
-
-    Raises:
-        UsageError: the density is out of its range, or a colour is negative.
     """
     require_colours(image, "haze")
     air = np.array([red, green, blue], np.float32)
@@ -56,9 +53,6 @@ def motion_blur(image: AnyImage, *, length: float, angle: float = 0.0) -> AnyIma
 
     Returns:
         The blurred image, same type and shape.
-
-    Raises:
-        UsageError: the length is out of its range, or the angle is not finite.
     """
     require(0 <= length <= LONGEST_MOTION, f"motion_blur: length {length} px; it must be in 0..{LONGEST_MOTION:g}")
     require(math.isfinite(angle), f"motion_blur: angle {angle} degrees; it must be finite")
@@ -87,9 +81,6 @@ def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0
 
     Returns:
         The image with scaled channels, same type and shape.
-
-    Raises:
-        UsageError: a size is out of its range.
     """
     require_colours(image, "chromatic_aberration")
     for size in (red, blue):
@@ -117,9 +108,6 @@ def sharpen(image: AnyImage, *, amount: float, radius: float = 1.0) -> AnyImage:
 
     Returns:
         The sharpened image, same type and shape.
-
-    Raises:
-        UsageError: the amount is negative or not finite, or the radius is out of the range of `gaussian_blur`.
     """
     require(amount >= 0 and math.isfinite(amount), f"sharpen: amount {amount}; it must be 0 or more")
     seen = as_float(image)

@@ -102,9 +102,6 @@ def physical_noise(
 
     Returns:
         The noisy image, same type and shape.
-
-    Raises:
-        UsageError: a number is negative, not finite, or above 1.
     """
     held = all(0 <= each <= 1 for each in (s1, s2, s_adc))
     require(held, f"physical_noise: s1 {s1}, s2 {s2}, s_adc {s_adc}; shares of full scale, 0 to 1, are needed")
@@ -144,9 +141,6 @@ def emva1288_noise(  # noqa: PLR0913 - the fields of a data sheet
 
     Returns:
         The noisy image, same type and shape.
-
-    Raises:
-        UsageError: a number is out of its range, or numbers contradict each other.
     """
     _check_data_sheet(bit_depth, temporal_dark_noise, dsnu, prnu, device)
     levels = 2 ** int(bit_depth) - 1

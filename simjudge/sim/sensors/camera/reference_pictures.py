@@ -28,7 +28,6 @@ class ReferencePictures(ShortRepr):
 
     Attributes:
         name: of the set, for messages and records.
-        images: the set's.
         rows: numbers of the frames that have a picture.
     """
 
@@ -110,9 +109,6 @@ def with_images_of(frames: FrameSet, pictures: FrameSet) -> FrameSet:
 
     Args:
         pictures: the pictures, such as a folder of them; what it has besides is not taken.
-
-    Raises:
-        UsageError: a frame has no picture of its name, or one of another size.
     """
     images = pictures.images
     rows = {name: row for row, name in enumerate(pictures.frame_name) if images is not None and images.has(row)}

@@ -35,7 +35,6 @@ class MountedCamera:
     """A camera of a car.
 
     Attributes:
-        name: its topics begin with it.
         camera: lens, exposure, chain, rate and lag.
         mount: pose of its body (x ahead) in base_link; without meaning where it follows.
         follow: how it follows the car; None: it sits on the car.
@@ -49,11 +48,7 @@ class MountedCamera:
     baseline: float = 0.0
 
     def calibration(self) -> Calibration:
-        """What camera_info says: of the second camera of a stereo pair, P has Tx = -fx baseline.
-
-        Raises:
-            UsageError: no camera_info can be made of the lens.
-        """
+        """What camera_info says: of the second camera of a stereo pair, P has Tx = -fx baseline."""
         made = self.camera.lens.camera_info(self.camera.name).calibration
         if not self.baseline:
             return made

@@ -114,7 +114,6 @@ class Rig:
     """The cameras of a car as a file has them, the one that drives first.
 
     Attributes:
-        path: the file.
         cameras: with the mounts that the file gives; None where the car's own mount counts.
     """
 
@@ -147,10 +146,6 @@ def read_rig(given: str | Path | Camera) -> Rig:
 
     Args:
         given: path or name of a rig, of a camera or of a calibration; or a camera.
-
-    Raises:
-        UsageError: there is no such file, nor a camera or a rig of that name.
-        SimjudgeError: the file says something else; the message names file and field.
     """
     if isinstance(given, Camera):
         return Rig(given.path, ((MountedCamera(CAMERA, given), None),))
@@ -177,10 +172,6 @@ def rig_path(given: str | Path) -> Path | None:
 
     Args:
         given: path or name of a rig, of a camera or of a calibration.
-
-    Raises:
-        UsageError: there is no such file, nor a camera or a rig of that name.
-        SimjudgeError: it is not valid YAML.
     """
     if is_recording(Path(given)):
         return None

@@ -33,7 +33,6 @@ class PixelNoise(ShortRepr):
     """How each pixel varies in time. Values are linear light, full scale 1.
 
     Attributes:
-        frames: number of pictures.
         mean, variance: over time, (H, W, C).
         at_limit: share of the pictures in which a pixel is 0 or full scale, (H, W, C).
         correlation: of the noise of neighbours in a row, -1 to 1; near 0 for raw pixels.
@@ -67,9 +66,6 @@ class StandingScene:
         Args:
             values: (H, W, C), full scale 1, not linearized.
             at_limit: where it holds the least or the largest value that it can, (H, W, C).
-
-        Raises:
-            SimjudgeError: the picture has another size than the others.
         """
         if not self._frames:
             self._mean, self._squared = np.zeros(values.shape), np.zeros(values.shape)
@@ -95,11 +91,7 @@ class StandingScene:
         self._previous = gray
 
     def noise(self, *, compressed: bool = False) -> PixelNoise:
-        """Mean and variance of each pixel.
-
-        Raises:
-            SimjudgeError: there are too few pictures, or the scene does not stand in them.
-        """
+        """Mean and variance of each pixel."""
         count = len(self._frames)
         if count < FEWEST:
             raise SimjudgeError(f"{self._name}: {count} pictures are too few; {FEWEST} are needed, 100 are better")

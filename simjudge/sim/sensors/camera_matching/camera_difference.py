@@ -38,12 +38,10 @@ class CameraDifference:
         shot, read: noise of variance shot^2 I + read^2, grey levels of 255.
         noise_side: whose pictures lack the noise, "a" or "b".
         compression: 100 - quality of JPEG; 0 for none.
-        haze: share of the air's light.
         air: of the air's light, red, green and blue, full scale 1.
         motion: pixels right and down of the path of a moving camera.
         motion_side: whose pictures lack the motion, "a" or "b".
         red_size, blue_size: of B's red and blue over green.
-        sharpening: amount of an unsharp mask.
         radius: of the unsharp mask, pixels.
     """
 
@@ -115,7 +113,6 @@ class CameraCause:
 
     Attributes:
         name: as options and files write it.
-        words: as sentences write it.
         steps: the filters that undo it on one side; none where the difference can be neglected.
     """
 

@@ -73,7 +73,6 @@ class PicturePair(ShortRepr):
     """A sample of both sets' pictures, and what they show behind filters.
 
     Attributes:
-        a, b: the pictures.
         near: whether a search may stay near what was found before, on like pictures.
         measured: statistics by side and chain; the same chain is not measured twice.
     """
@@ -101,9 +100,6 @@ def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
 
     Args:
         count: at most so many; damaged and missing ones are passed over.
-
-    Raises:
-        SimjudgeError: the set has no image that can be read.
     """
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures; its camera cannot be told from labels")

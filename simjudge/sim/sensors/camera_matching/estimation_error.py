@@ -28,7 +28,6 @@ class EstimationError:
     """What an estimate might have been.
 
     Attributes:
-        refits: on drawn pictures.
         corrected: the estimate, less by what it errs on pictures of a known difference.
     """
 

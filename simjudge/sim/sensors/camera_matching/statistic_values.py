@@ -43,7 +43,6 @@ class ToneDifference(ShortRepr):
 
     Attributes:
         gains: (3,), of red, green and blue.
-        exponent: of the power law.
         offsets: (3,), of red, green and blue; 0 where none was asked for.
         misfit: root of the mean square of the logarithms that is left.
     """

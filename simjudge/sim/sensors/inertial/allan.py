@@ -39,7 +39,6 @@ class AllanDeviation(ShortRepr):
         tau: float64 (T,), seconds.
         deviation: float64 (T, D), in the readings' unit.
         size: int64 (T,), readings of a cluster.
-        count: readings of the recording.
     """
 
     tau: FloatArray
@@ -54,10 +53,8 @@ class FittedNoise:
 
     Attributes:
         density: N, unit / sqrt(Hz).
-        density_error: its standard error.
         walk: K, unit / sqrt(s); 0 where none is seen.
         walk_error: its standard error; where none is seen, a K of twice that would have been.
-        lowest: the lowest Allan deviation, and
         lowest_at: where it is, seconds.
     """
 

@@ -130,9 +130,6 @@ def magnetic_field(reference: Triple, year: float | None) -> Triple:
 
     Args:
         reference: longitude, latitude (degrees) and altitude (m) of the place.
-
-    Raises:
-        SimjudgeError: pygeomag is not installed, or its model does not cover the year.
     """
     if year is None:
         raise SimjudgeError("magnetometer: the earth's field needs a year, or field: [east, north, up]")

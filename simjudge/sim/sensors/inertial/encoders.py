@@ -59,11 +59,7 @@ def rolling_wheels(motion: Motion, wheelbase: float, track: float, wheel_radius:
 
 
 class WheelEncoders:
-    """The encoders of a car.
-
-    Attributes:
-        spec: what they are.
-    """
+    """The encoders of a car."""
 
     def __init__(self, spec: EncodersSpec, seed: int = 0, start: int | None = None) -> None:
         """Make the encoders; they have counted nothing yet.
@@ -90,9 +86,6 @@ class WheelEncoders:
 
         Returns:
             Ticks of each encoder since the first reading, whole numbers; the truth has the turned angle in ticks.
-
-        Raises:
-            UsageError: the samples are not later than those of the last call.
         """
         stamp, angle = wheels.stamp, wheels.angle[:, self._columns]
         if self._last is not None:
@@ -163,9 +156,6 @@ def wheel_odometry(readings: Readings, spec: EncodersSpec, wheel_radius: float, 
 
     Returns:
         The odometry at each reading; at the first one it is at the origin.
-
-    Raises:
-        UsageError: a rear wheel has no encoder.
     """
     if not set(REAR) <= set(spec.wheels):
         raise UsageError(f"{spec.name}: an odometry needs encoders on both rear wheels")

@@ -69,11 +69,9 @@ class ImuCalibration(ShortRepr):
     """What a standing IMU tells of its noise.
 
     Attributes:
-        series: the readings.
         rate: readings a second.
         missing: readings that are missing between the others.
         allan: Allan deviation of each part, its three axes.
-        noise: of each part and axis.
         mean: of each part, (3,), in its unit.
     """
 
@@ -112,11 +110,7 @@ class ImuCalibration(ShortRepr):
 
 
 def calibrate_series(series: ImuSeries) -> ImuCalibration:
-    """Fit the noise of an IMU that stands.
-
-    Raises:
-        SimjudgeError: the series is too short, lacks readings, or the IMU moves or reads other units.
-    """
+    """Fit the noise of an IMU that stands."""
     _check_length(series)
     rate, missing = _rate(series)
     for part, values in series.parts.items():

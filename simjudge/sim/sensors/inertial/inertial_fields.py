@@ -20,11 +20,7 @@ _USUAL_WINDOW = 0.01
 
 @dataclass(frozen=True)
 class InertialSpec(SensorSpec):
-    """A gyroscope (rad/s) or an accelerometer (m/s^2).
-
-    Attributes:
-        noise: on each axis.
-    """
+    """A gyroscope (rad/s) or an accelerometer (m/s^2)."""
 
     noise: NoiseModel = QUIET
 

@@ -34,11 +34,7 @@ _GYROSCOPE, _ACCELEROMETER = 1, 2
 
 
 class InertialSensor:
-    """A gyroscope, accelerometer, IMU, magnetometer or GPS receiver.
-
-    Attributes:
-        spec: what it is.
-    """
+    """A gyroscope, accelerometer, IMU, magnetometer or GPS receiver."""
 
     def __init__(self, spec: SensorSpec, seed: int = 0, start: int | None = None) -> None:
         """Make the sensor; it has read nothing yet.
@@ -46,10 +42,6 @@ class InertialSensor:
         Args:
             seed: of its random numbers, which follow from the seed and the sensor's name.
             start: nanoseconds at which the first reading begins to collect; None: the first sample.
-
-        Raises:
-            UsageError: it is a sensor of another kind.
-            SimjudgeError: the earth's field is not given, and cannot be computed.
         """
         self.spec = spec
         self._noise = _noise_sources(spec, seed)
@@ -70,9 +62,6 @@ class InertialSensor:
 
         Returns:
             The readings whose windows end within the motion; when they may be read, they say themselves.
-
-        Raises:
-            UsageError: the samples are not later than those of the last call.
         """
         known = motion if self._last is None else self._last.join(motion)
         if len(known) < 2:

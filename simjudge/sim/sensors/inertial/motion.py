@@ -42,9 +42,6 @@ class Motion(ShortRepr):
         acceleration: float64 (N, 3), of the body's origin, in the world's axes, m/s^2, without gravity; None: it
             follows from the velocities, as their change from sample to sample.
         angular_acceleration: float64 (N, 3), in the body's axes, rad/s^2; given where `acceleration` is.
-
-    Raises:
-        UsageError: the arrays differ in length, or the times do not increase.
     """
 
     stamp: IntArray
@@ -117,10 +114,6 @@ def motion_of_trajectory(
     Args:
         step: seconds between the samples.
         smoothing: standard deviation of the Gaussian, seconds; 0: the motion goes through every pose.
-
-    Raises:
-        UsageError: the step is not above 0, or the smoothing is below 0.
-        SimjudgeError: there are too few poses, or a gap between them is too long.
     """
     if not (step > 0 and smoothing >= 0):
         raise UsageError(f"motion: a step of {step} s above 0 and a smoothing of {smoothing} s, 0 or more, are needed")

@@ -30,8 +30,6 @@ class NoiseModel:
 
     Attributes:
         mean: mu_a of each axis: a constant offset.
-        deviation: s_a of each axis.
-        bias: b0 of each axis.
         bias_time: t_b of each axis, seconds.
         bias_mean: mu_b of each axis: what the bias gains at each reading.
     """

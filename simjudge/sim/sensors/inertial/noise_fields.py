@@ -69,7 +69,6 @@ class Measure:
     """A number for each axis, with the unit that the file gives.
 
     Attributes:
-        values: x, y, z.
         unit: as it is written; empty for the SI unit.
     """
 
@@ -81,9 +80,6 @@ class Measure:
 
         Args:
             units: the units there are, with what they are in SI units.
-
-        Raises:
-            PydanticCustomError: the unit is none of them.
         """
         plain = self.unit
         for written, usual in _WRITTEN.items():
@@ -182,9 +178,6 @@ class AxisNoiseFields(Fields):
 
         Args:
             rate: readings a second.
-
-        Raises:
-            PydanticCustomError: a unit is unknown, or there is a bias_instability without white noise.
         """
         base, at = dimension.base, ("noise", *part)
         deviation, density = self._white(rate, dimension, at)

@@ -35,7 +35,6 @@ class RingEstimate:
     Attributes:
         elevation, azimuth, delay: of its beam, see `Lidar`; the delay is NaN where points have no times.
         elevation_spread, azimuth_spread: robust standard deviations of the points around it.
-        points: how many.
     """
 
     elevation: float
@@ -55,22 +54,17 @@ class BeamEstimate(ShortRepr):
     """What was found of a lidar. Angles in radians, times in seconds.
 
     Attributes:
-        rings: the lowest first.
         step: azimuth from one column to the next, above 0.
         period: time from one column to the next.
-        columns: in a turn.
         field_of_view: as in `Lidar`.
         start: azimuth of the first column of the first turn.
-        clockwise: whether the azimuth falls.
         rate: turns a second.
         head_deviation: azimuth of the head less that of an even turn, at equal times from the first column to the end
             of the last; () where that is too little to matter.
-        timed: whether points have times.
         turn, ring, column: int64 (N,), of all points that were used, turn by turn.
         used: for each turn, which of its points these are.
         turn_start: (T,), azimuth of each turn's column 0.
         turn_begin: (T,), time of each turn's column 0, in the turn's own times.
-        notes: what the data cannot tell.
         losses: points that belong to no ring.
     """
 
@@ -102,10 +96,6 @@ def estimate_beams(
     Args:
         rings: how many there are, where the file does not number them; None: as many as the elevations form.
         rate: turns a second; needed where points have no times, else refused.
-
-    Raises:
-        UsageError: the rate is missing, or given although the times tell it.
-        SimjudgeError: the elevations form no rings, or the firings no columns.
     """
     notes: list[str] = []
     losses = Losses()

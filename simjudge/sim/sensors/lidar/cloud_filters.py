@@ -30,7 +30,6 @@ class MeasuredCloud(ShortRepr):
     """What a lidar measures in one turn, before it becomes x, y and z. Columns of P returns, in the order of time.
 
     Attributes:
-        sensor: name of the lidar.
         stamp: nanoseconds, the end of the turn.
         range: (P,), metres.
         azimuth, elevation: (P,), radians, in the sensor's frame at the return's own instant.
@@ -94,7 +93,6 @@ class CloudFilters:
     """The filters of one cloud.
 
     Attributes:
-        steps: all filters of the lidar.
         stamp: of the cloud, nanoseconds.
         seed: of the cloud; each filter draws numbers of its own.
     """
@@ -108,9 +106,6 @@ class CloudFilters:
 
         Returns:
             As it comes out; None where it is lost.
-
-        Raises:
-            UsageError: a parameter makes no sense, or a filter returns something else.
         """
         current: MeasuredCloud | None = cloud
         for number, step in enumerate(self.steps):
@@ -134,9 +129,6 @@ def drop(cloud: MeasuredCloud, *, probability: float, random: np.random.Generato
 
     Args:
         probability: 0 to 1, of losing a cloud.
-
-    Raises:
-        UsageError: the probability is not from 0 to 1.
     """
     _check_probability("drop", probability)
     return None if random.random() < probability else cloud
@@ -148,9 +140,6 @@ def drop_returns(cloud: MeasuredCloud, *, probability: float, random: np.random.
 
     Args:
         probability: 0 to 1, of losing a return.
-
-    Raises:
-        UsageError: the probability is not from 0 to 1.
     """
     _check_probability("drop_returns", probability)
     return cloud.where(random.random(len(cloud)) >= probability)
@@ -162,9 +151,6 @@ def quantize_range(cloud: MeasuredCloud, *, step: float) -> MeasuredCloud:
 
     Args:
         step: metres, above 0.
-
-    Raises:
-        UsageError: the step is not above 0.
     """
     if not step > 0:
         raise UsageError(f"filter quantize_range: step {step}; a number above 0 is needed")

@@ -51,9 +51,6 @@ def find_beat(turn: Indices, ring: Indices, value: FloatArray, least: float) -> 
 
     Returns:
         The columns. The first ring of a column is the one after the longest pause.
-
-    Raises:
-        SimjudgeError: no ring fires twice in a turn.
     """
     order = np.lexsort((value, ring, turn))
     group = (turn * (int(ring.max()) + 1) + ring)[order]

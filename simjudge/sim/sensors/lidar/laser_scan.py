@@ -29,9 +29,6 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
 
     Returns:
         The message; ranges in metres, counter-clockwise (angle_increment is below 0 where the head turns clockwise).
-
-    Raises:
-        UsageError: the lidar has several rings, is tilted, or gives two returns.
     """
     if not makes_laser_scans(lidar):
         raise UsageError(f"{lidar.name}: a LaserScan needs one ring at elevation 0 and one return a beam")

@@ -58,9 +58,7 @@ class Lidar:
     """A lidar.
 
     Attributes:
-        name: for messages.
         rate: turns (scans) a second.
-        columns: firings in a turn.
         field_of_view: width of the horizontal field, radians; 2 pi is a full turn.
         elevation: of each ring's beam, radians, the lowest ring first.
         range: nearest and farthest that is measured, metres.
@@ -78,7 +76,6 @@ class Lidar:
         returns: which return is reported, see `simjudge.sim.sensors.lidar.returns`.
         threshold: returns weaker than this are lost; 1 is a white surface that faces the whole beam nearby.
         intensity: of the intensity that is reported.
-        noise: of what is measured.
         deskew: whether points are given in the sensor's frame at the stamp, instead of that of their own instant.
     """
 

@@ -31,12 +31,8 @@ class CalibratedLidar(ShortRepr):
     """What was found of one lidar.
 
     Attributes:
-        name: in the sensor file.
-        turns: how many were read.
-        estimate: of its beams.
         lidar: as it is read from the sensor file.
         distance: of the recorded turns from simulated ones with that file.
-        notes: what the data cannot tell.
     """
 
     name: str
@@ -49,13 +45,7 @@ class CalibratedLidar(ShortRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LidarCalibration(ShortRepr):
-    """What `calibrate_lidar` found and wrote.
-
-    Attributes:
-        lidars: one or more.
-        path: the sensor file.
-        losses: points that were left out.
-    """
+    """What `calibrate_lidar` found and wrote."""
 
     lidars: Sequence[CalibratedLidar]
     path: Path

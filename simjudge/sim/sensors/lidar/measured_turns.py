@@ -61,11 +61,7 @@ class MeasuredLidar:
     """What was recorded of one device.
 
     Attributes:
-        name: of the sensor.
-        turns: one or more.
         mount: where it sits on the car, if the file says it.
-        notes: what the file cannot tell.
-        losses: points that were left out.
     """
 
     name: str

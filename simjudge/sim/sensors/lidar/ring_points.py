@@ -52,10 +52,6 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
 
     Args:
         rings: how many there are, where the turns do not number them; None: as many as the elevations form.
-
-    Raises:
-        UsageError: `rings` is given although the turns number their rings, or is more than there are points.
-        SimjudgeError: the elevations form no rings, or two rings have the same.
     """
     elevation = np.concatenate([turn.elevation for turn in turns])
     numbers = [turn.ring for turn in turns]

@@ -61,11 +61,7 @@ class RingSamples(ShortRepr):
     lost: IntArray
 
     def statistics(self) -> RingStatistics:
-        """Both numbers, over all rings.
-
-        Raises:
-            SimjudgeError: too few points lie on surfaces.
-        """
+        """Both numbers, over all rings."""
         whole, lost = int(self.whole.sum()), int(self.lost.sum())
         if whole < _LEAST_TRIPLES:
             raise SimjudgeError(f"{whole} triples of points on one surface; {_LEAST_TRIPLES} are needed to tell noise"
@@ -79,9 +75,6 @@ def ring_statistics(clouds: Iterable[Cloud]) -> RingStatistics:
 
     Returns:
         Both numbers. Roughness of surfaces counts as noise, and dark surfaces as drop-out.
-
-    Raises:
-        SimjudgeError: clouds have no rings, or too few points lie on surfaces.
     """
     return ring_samples(clouds).statistics()
 

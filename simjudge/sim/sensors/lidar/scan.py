@@ -87,9 +87,6 @@ def measure(
     Returns:
         The points; None where a filter loses the whole cloud. Beams that hit nothing between the lidar's nearest and
         farthest range, or from which too little light comes back, have none.
-
-    Raises:
-        UsageError: a filter's parameter makes no sense.
     """
     beams = lidar_beams(lidar)
     ranges, power = hits.distance.reshape(len(beams), -1), hits.reflected.reshape(len(beams), -1)

@@ -42,10 +42,6 @@ def read_turns(
         path: a .bin file or a folder of them, an Argoverse 2 sweep (its folder, or the .feather file), or a recording.
         topic: of a recording; None: the only one with point clouds.
         fields: columns of .bin files, float32 each: x, y, z and any of intensity, ring, time (seconds), _ (no matter).
-
-    Raises:
-        UsageError: the fields make no sense.
-        SimjudgeError: the path holds no turns, or a file lacks what is needed.
     """
     if path.is_file() and path.suffix == ".feather":
         return _read_argoverse(path)
@@ -77,10 +73,6 @@ def raw_table(file: Path, fields: Sequence[str]) -> Table:
 
     Returns:
         A row a point, without the columns that do not matter.
-
-    Raises:
-        UsageError: the fields make no sense.
-        SimjudgeError: the file holds no whole number of points.
     """
     unknown = [name for name in fields if name not in _RAW_NAMES]
     twice = [name for name in fields if name != "_" and list(fields).count(name) > 1]

@@ -35,12 +35,10 @@ class CheckedScan(ShortRepr):
     """The returns of a turn, in the order of the file.
 
     Attributes:
-        where: names it in messages.
         stamp: nanoseconds; NO_STAMP where it has none.
         points: float64 (N, 3), metres, from the lidar.
         ring: int64 (N,); None where the cloud does not number them.
         time: float64 (N,), seconds from the earliest; None where there are none that can be used.
-        time_trouble: why there are no times.
         intensity: float64 (N,); None where the cloud has none.
         empty: how many rows have no return, by how they are marked.
         pose: of the body; None where it is not known.
@@ -90,10 +88,6 @@ def read_scans(
 
     Yields:
         The name of a lidar, its scans, and what was left out.
-
-    Raises:
-        UsageError: the fields make no sense, or there is no such topic.
-        SimjudgeError: nothing is there, or it holds no clouds.
     """
     if not isinstance(source, CloudSet):
         path = Path(source)
@@ -120,9 +114,6 @@ def scan_of_table(table: Table, where: str, stamp: int = NO_STAMP, pose: Pose | 
 
     Args:
         stamp: nanoseconds.
-
-    Raises:
-        SimjudgeError: the table has no coordinates, or a field that makes no sense.
     """
     points = lidar_points(table, where)
     return CheckedScan(

@@ -16,10 +16,7 @@ class CheckOutcome:
     """What one check says.
 
     Attributes:
-        check: what is checked.
-        verdict: PASS, FAIL or NOT_CHECKED.
         figure: what was measured, with its unit; "" where it was not checked.
-        limit: what it may be.
         note: where it is worst, or why it was not checked; "" for nothing.
     """
 
@@ -45,9 +42,6 @@ class LidarContract:
     """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge check lidar`.
 
     Attributes:
-        name: of the clouds.
-        scans: how many were looked at.
-        outcomes: of the checks.
         losses: clouds that could not be read.
     """
 

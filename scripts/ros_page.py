@@ -1,4 +1,4 @@
-"""Makes the tables and the picture of docs/ros.md, and config/params/, anew from the graphs' description.
+"""Makes the tables and the picture of docs/reference/ros.md, and config/params/, anew from the graphs' description.
 
 Run it as `python scripts/ros_page.py`.
 
@@ -14,7 +14,7 @@ from simjudge.ros.parameter_files import sample_text
 from simjudge.ros.ros_page import regenerate_parts
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/ros.md"
+PAGE = ROOT / "docs/reference/ros.md"
 
 if __name__ == "__main__":
     for graph in GRAPHS.values():

@@ -32,7 +32,7 @@ SETTINGS_INTRODUCTION = """# Settings of a comparison
 
 One declaration (`simjudge/core/settings.py`) gives the options of `simjudge compare` and `simjudge sweep`, the
 arguments of the Python functions of the same names, the parameters of the validation node, and the launch arguments. An
-option has hyphens where a setting has underscores. [The method](../method.md) explains the terms.
+option has hyphens where a setting has underscores. [The method](../concepts/method.md) explains the terms.
 """
 SCHEMAS_INTRODUCTION = """# JSON schemas
 

@@ -1,4 +1,4 @@
-"""Result folders made by hand, as docs/results.md describes them, with numbers whose origin is known."""
+"""Result folders made by hand, as docs/reference/results.md describes them, with numbers whose origin is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of Python run as they stand: docs/python.md block by block, and the notebooks of examples/."""
+"""The pages of Python run as they stand: docs/reference/python.md block by block, and the notebooks of examples/."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 NEEDS_THE_SIMULATOR = ("replay_and_judge",)
+PAGE = ROOT / "docs/reference/python.md"
 _BLOCK = re.compile(r"(?:<!-- (?P<note>[^\n]*) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 _HAS_SIMULATOR = find_spec("mitsuba") is not None and find_spec("mujoco") is not None
 
@@ -36,8 +37,8 @@ def run_code(code, folder):
 
 
 def page_blocks():
-    """The blocks of docs/python.md that can run here, in order."""
-    found = _BLOCK.finditer((ROOT / "docs/python.md").read_text(encoding="utf-8"))
+    """The blocks of docs/reference/python.md that can run here, in order."""
+    found = _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))
     kept = [m for m in found if m["note"] != "not run by the tests"]
     return [m["code"] for m in kept if _HAS_SIMULATOR or m["note"] != "needs the extra sim"]
 
@@ -48,7 +49,7 @@ def test_the_page_of_python_runs(folder):
     blocks = page_blocks()
     assert len(blocks) >= 8
     printed = run_code("\n".join(blocks), folder)
-    shown = (ROOT / "docs/python.md").read_text(encoding="utf-8").split("```\nreal_stand_in.mcap: data set")[1]
+    shown = PAGE.read_text(encoding="utf-8").split("```\nreal_stand_in.mcap: data set")[1]
     assert f"real_stand_in.mcap: data set{shown.split('```')[0]}" in printed
     for name in ("result.svg", "report.html", "result/result.json", "noisy.json"):
         assert (folder / name).exists(), name

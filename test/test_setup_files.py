@@ -180,5 +180,5 @@ def test_the_console_script_starts():
 
 
 def test_what_rosdep_cannot_bring_is_named_in_the_instructions():
-    install = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    install = (ROOT / "docs/start/install.md").read_text(encoding="utf-8")
     assert "src/simjudge/scripts/ros_overlay.sh" in install

@@ -21,9 +21,9 @@ def filter_images(
     """Copy a set with its images seen through camera filters.
 
     The filters act in the order of the options below, whatever their order on the command line. --match-... SET and the
-    like adapt the images to those of another set. --camera takes the filters of a camera (docs/camera.md) without its
-    lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells what
-    was done.
+    like adapt the images to those of another set. --camera takes the filters of a camera (docs/guides/camera.md), not
+    its lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells
+    what was done.
     """
     from simjudge.sim.sensors.camera.filtering import filter_images as run
 

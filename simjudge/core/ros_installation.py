@@ -20,7 +20,8 @@ def need_rclpy() -> None:
         name = os.environ.get("ROS_DISTRO") or "an older distribution"
         raise SimjudgeError(
             f"the nodes need ROS 2 Jazzy or later, and this rclpy is that of {name}: record the topics with ros2 bag"
-            " record and give the recording to simjudge, or run the nodes on a machine beside this one (docs/ros.md)"
+            " record and give the recording to simjudge, or run the nodes on a machine beside this one"
+            " (docs/reference/ros.md)"
         )
 
 

@@ -1,4 +1,4 @@
-"""The numbers of one class, or of all classes together: an entry of a result, by the names of docs/results.md."""
+"""Numbers of one class, or of all classes: an entry of a result, by the names of docs/reference/results.md."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class ComparisonNumbers:
     """The numbers of a comparison.
 
     Attributes:
-        confusion: of each set, see docs/results.md; None where it was not counted.
+        confusion: of each set, see docs/reference/results.md; None where it was not counted.
         control: by "a" and "b", that of each set; empty where nothing was drawn.
         measures: what else the detector does; empty where that was not judged.
     """

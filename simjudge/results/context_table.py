@@ -38,7 +38,7 @@ Column = npt.NDArray[np.float64]
 
 
 class ContextTable:
-    """All contexts of a comparison, one a row: those of A first. docs/results.md says what the columns are.
+    """All contexts of a comparison, one a row: those of A first. docs/reference/results.md says what the columns are.
 
     Attributes:
         table: the columns as they are in `contexts.parquet`.
@@ -90,7 +90,7 @@ class ContextTable:
         return np.asarray(self.class_id == int(key))
 
     def to_arrow(self) -> pa.Table:
-        """The table as it is in `contexts.parquet`; docs/results.md says what the columns are."""
+        """The table as it is in `contexts.parquet`; docs/reference/results.md says what the columns are."""
         return self.table
 
     def to_pandas(self) -> Any:

@@ -61,7 +61,7 @@ def save_gallery(
     min_score: float = 0.25,
     items: Sequence[GalleryItem] | None = None,
 ) -> Losses:
-    """Cut what the report will show, and write `folder`/gallery: JPEG crops and gallery.json (docs/results.md).
+    """Cut what the report shows into `folder`/gallery: JPEG crops and gallery.json (docs/reference/results.md).
 
     Args:
         set_a, set_b: the compared sets; only the pictures of chosen frames are read, each once.

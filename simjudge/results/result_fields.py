@@ -1,4 +1,4 @@
-"""What the files of a result folder hold (docs/results.md), as models that refuse anything else in one line.
+"""What the files of a result folder hold (docs/reference/results.md), as models that refuse anything else in one line.
 
 Beside the numbers, a field that no reader uses may hold anything: later versions add fields.
 """

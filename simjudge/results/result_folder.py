@@ -1,4 +1,4 @@
-"""Result folders on disk (docs/results.md): whole or absent, and replaced only where an earlier result stood."""
+"""Result folders on disk (docs/reference/results.md): whole or absent, replaced only where an earlier result stood."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The topics and services of every node: names, types, quality of service, purpose.
 
 The nodes make their publishers, subscriptions and services from these tables (`simjudge.nodes.endpoints`). The tables
-and the drawing of docs/ros.md, and the checks of the RViz layouts, come from the same tables.
+and the drawing of docs/reference/ros.md, and the checks of the RViz layouts, come from the same tables.
 """
 
 from __future__ import annotations

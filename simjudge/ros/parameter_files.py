@@ -175,7 +175,7 @@ def qos_override_problem(name: str) -> str | None:
 
 def _unknown(who: str, name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"is {near[0]} meant?" if near else "see the tables of docs/ros.md"
+    hint = f"is {near[0]} meant?" if near else "see the tables of docs/reference/ros.md"
     no = "the" if who.startswith("no ") else "no"
     return f"{who} {no} parameter {name}; {hint}"
 

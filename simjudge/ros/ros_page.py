@@ -1,4 +1,4 @@
-"""The parts of docs/ros.md that are made from the description: image, topics, services, arguments, parameters."""
+"""Parts of docs/reference/ros.md made from the description: image, topics, services, arguments, parameters."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Comparison:
     losses: Losses
 
     def content(self) -> dict[str, Any]:
-        """The content of result.json (docs/results.md)."""
+        """The content of result.json (docs/reference/results.md)."""
         return result_content(self.result, self.parameters, self.inputs, self.losses)
 
     @cached_property

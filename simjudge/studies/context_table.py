@@ -1,4 +1,4 @@
-"""The table of all contexts of a comparison, one row each, as saved in contexts.parquet (docs/results.md)."""
+"""The table of all contexts of a comparison, one row each, as saved in contexts.parquet (docs/reference/results.md)."""
 
 from __future__ import annotations
 

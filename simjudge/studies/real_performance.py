@@ -90,7 +90,7 @@ class RealPerformance:
     losses: Losses
 
     def content(self) -> dict[str, Any]:
-        """What control_variates.json holds (docs/results.md)."""
+        """What control_variates.json holds (docs/reference/results.md)."""
         return {
             "real": self.names[0],
             "sim": self.names[1],

@@ -1,4 +1,4 @@
-"""What a result.json says beside the numbers (docs/results.md), whether a command or a node made it."""
+"""What a result.json says beside the numbers (docs/reference/results.md), whether a command or a node made it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def false_positives(judged_set: JudgedSet) -> int:
 def result_content(
     result: PairResult, parameters: dict[str, Any], inputs: dict[str, Any], losses: Losses
 ) -> dict[str, Any]:
-    """The content of result.json (docs/results.md)."""
+    """The content of result.json (docs/reference/results.md)."""
     names = result.b.frames.class_names | result.a.frames.class_names
     return {
         "version": version(),

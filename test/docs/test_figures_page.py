@@ -1,4 +1,4 @@
-"""The Python of docs/figures.md makes the figures that it says, from saved results."""
+"""The Python of docs/guides/figures.md makes the figures that it says, from saved results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages import ROOT, blocks
 
 from simjudge.page import figure_files
 
-CODE = blocks((ROOT / "docs" / "figures.md").read_text(encoding="utf-8"), "python")
+CODE = blocks((ROOT / "docs/guides/figures.md").read_text(encoding="utf-8"), "python")
 MADE = {
     "w1_vs_overlap.pdf": "%PDF", "figures/overview.csv": "panel,", "histogram.svg": "<?xml", "w1_by_height.pdf": "%PDF",
     "bars.pdf": "%PDF", "matrix.pdf": "%PDF",

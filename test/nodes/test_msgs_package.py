@@ -75,7 +75,7 @@ def test_services_answer(graph, kind):
 
 
 def test_the_summary_holds_every_field_of_a_result(repository):
-    text = (repository / "docs/results.md").read_text(encoding="utf-8")
+    text = (repository / "docs/reference/results.md").read_text(encoding="utf-8")
     table = text[text.index("Each entry of `by_class`") : text.index("`overall` has the same")]
     documented = set()
     for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):

@@ -6,7 +6,7 @@ from simjudge.core.setting_documents import markdown_table
 from simjudge.core.settings import declared
 from simjudge.objects.lidar_settings import LidarObjectSettings
 
-PAGE = Path(__file__).parents[2] / "docs/objects_lidar.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/objects_lidar.md"
 
 
 def test_the_page_has_the_settings():

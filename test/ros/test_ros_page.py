@@ -1,4 +1,4 @@
-"""docs/ros.md is what its maker makes, and what it points to is there."""
+"""docs/reference/ros.md is what its maker makes, and what it points to is there."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.ros_page import flow_chart, regenerate_parts, services_table, topics_table
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/ros.md"
+PAGE = ROOT / "docs/reference/ros.md"
 
 
 def test_the_page_is_up_to_date():

@@ -119,7 +119,7 @@ class Format:
 
     Attributes:
         name: one word, for `--to`, for `simjudge info` and in saved results.
-        title: what people call the format, as in the table of docs/formats.md.
+        title: what people call the format, as in the table of docs/reference/formats.md.
         holds: a phrase for messages that say what can be given, such as "a YOLO folder or data.yaml".
         sniff: tells whether a file or folder is of this format. Costs little, and never claims what is not its own.
         order: formats with a small number look first. Formats that would take almost anything have a large one.

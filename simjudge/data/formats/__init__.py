@@ -7,8 +7,8 @@ To add a format, add one file here, such as `kitti.py`, with
 3. `FORMATS = (Format("kitti", ...),)`, which names them.
 
 Nothing else needs to know the file: `read_set`, `write_set`, `convert --to`, `split --to` and `info` go through
-`all_formats`. Its test is `test/data/formats/test_kitti.py`, its page a row of the table in docs/formats.md; the tests
-of round trips and of that table take it in by themselves.
+`all_formats`. Its test is `test/data/formats/test_kitti.py`, its page a row of the table in docs/reference/formats.md;
+the tests of round trips and of that table take it in by themselves.
 
 `simjudge/data/format_support/` has what formats share: `RawRows` checks boxes and counts what cannot be used,
 `image_files` lists and writes images, `mask_codec` turns masks into polygons and run lengths, and a `Sidecar` keeps

@@ -2,7 +2,8 @@
 
 Each file must be the one that manifest.sha256 and dossier.json name. Then everything that the page shows of a result is
 computed again from results/*/contexts.csv, by the plain definitions (Elmquist, Serban, Negrut, arXiv 2208.01022,
-Algorithm 1; docs/method.md of simjudge, sections 2 to 6 and 9), and page, result.json and dossier.json must say it:
+Algorithm 1; docs/concepts/method.md of simjudge, sections 2 to 6 and 9), and page, result.json and dossier.json must
+say it:
 
 * Performance of an object is the IoU of its box with that of its prediction.
 * A context is the patch around a box, painted from all boxes (or masks) of its picture, one plane for each class. Two

@@ -150,7 +150,7 @@ def is_number_table(path: Path) -> bool:
 
 
 def write_csv(path: Path, results: Iterable[Result]) -> None:
-    """Write one row for each result and class, "overall" among them, with the field names of docs/results.md.
+    """Write one row for each result and class, "overall" among them, with the field names of docs/reference/results.md.
 
     Args:
         path: the CSV file; it is replaced at once or not at all.

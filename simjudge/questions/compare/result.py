@@ -61,7 +61,7 @@ class ShownResult(KeptResult):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Everything that result.json or sweep.json holds (docs/results.md)."""
+        """Everything that result.json or sweep.json holds (docs/reference/results.md)."""
         return self.saved.header
 
     @property

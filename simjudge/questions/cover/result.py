@@ -88,7 +88,7 @@ class CoverResult(ShortRepr):
         return {reason: counts[reason] for reason in REASONS if counts[reason]}
 
     def content(self) -> dict[str, Any]:
-        """The content of cover.json (docs/cover.md)."""
+        """The content of cover.json (docs/guides/cover.md)."""
         return {
             "version": version(),
             "a": self.names[0],

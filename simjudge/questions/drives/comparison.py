@@ -85,7 +85,7 @@ class DriveComparison(ShortRepr):
         return f"{real} against {sim}"
 
     def content(self) -> dict[str, Any]:
-        """The content of drives.json (docs/drives.md)."""
+        """The content of drives.json (docs/guides/drives.md)."""
         values = [(row, getattr(self.settings, row.name)) for row in declared(type(self.settings))]
         return {
             "version": version(),

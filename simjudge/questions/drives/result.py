@@ -40,7 +40,7 @@ class DriveComparisonResult(KeptResult):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Everything that drives.json holds (docs/drives.md)."""
+        """Everything that drives.json holds (docs/guides/drives.md)."""
         return self.saved.content
 
     @property

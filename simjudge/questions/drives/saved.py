@@ -1,4 +1,4 @@
-"""The result folder of a comparison of drives: drives.json, windows.parquet and lines.parquet (docs/drives.md)."""
+"""Result folder of a comparison of drives: drives.json, windows.parquet and lines.parquet (docs/guides/drives.md)."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Explanation:
         return [cause for cause in self.causes if cause.w1 is not None]
 
     def content(self) -> dict[str, Any]:
-        """The content of explain.json (docs/explain.md)."""
+        """The content of explain.json (docs/guides/explain.md)."""
         sure = self.certainty
         return {
             "version": version(),

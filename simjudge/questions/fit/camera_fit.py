@@ -101,7 +101,7 @@ class CameraFit:
     items: ClassVar[str] = "frames"
 
     def content(self) -> dict[str, Any]:
-        """The content of fit.json (docs/explain.md)."""
+        """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),
             "parameters": [vars(each) | {"told": each.told} for each in self.parameters],

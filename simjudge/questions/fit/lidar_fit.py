@@ -92,7 +92,7 @@ class LidarFit:
     items: ClassVar[str] = "clouds"
 
     def content(self) -> dict[str, Any]:
-        """The content of fit.json (docs/explain.md)."""
+        """The content of fit.json (docs/guides/explain.md)."""
         return {
             "version": version(),
             "sensor": "lidar",

@@ -197,7 +197,7 @@ def _content(
     predictions: Mapping[str, Any],
     domains: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The content of sets.json (docs/results.md)."""
+    """The content of sets.json (docs/reference/results.md)."""
     names: dict[int, str] = {}
     sets: dict[str, Any] = {name: {"domain": domains[name], "nets": {}} for name in predictions}
     for (name, net), judged in study.judged.items():

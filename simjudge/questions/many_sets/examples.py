@@ -36,7 +36,7 @@ class ExampleComparison:
     study: JudgedSets
 
     def content(self) -> dict[str, str]:
-        """Its entry in sets.json (docs/results.md)."""
+        """Its entry in sets.json (docs/reference/results.md)."""
         return {"folder": self.folder, "a": self.a, "b": self.b, "net": self.net}
 
     def save(self, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""The result of a comparison of many sets: sets.json and sets.csv (docs/results.md)."""
+"""The result of a comparison of many sets: sets.json and sets.csv (docs/reference/results.md)."""
 
 from __future__ import annotations
 

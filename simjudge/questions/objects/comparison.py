@@ -52,7 +52,7 @@ class ObjectComparison(ShortRepr):
         return [SeriesPair(row.time, row.real, row.virtual) for found in self.compared.values() for row in found.rows]
 
     def content(self) -> dict[str, Any]:
-        """The content of objects.json (docs/objects.md), without the pictures."""
+        """The content of objects.json (docs/guides/objects.md), without the pictures."""
         keys = ("real", "virtual", "real_again")
         texts = {row.name: row for row in declared(type(self.settings))}
         found = self.compared.items()

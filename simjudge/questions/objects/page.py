@@ -232,7 +232,7 @@ def _data_uri(result: ObjectResult, file: str) -> Markup:
 
 
 def _write_csv(result: ObjectResult, path: Path) -> None:
-    """One line each row of the table, with the field names of docs/objects.md."""
+    """One line each row of the table, with the field names of docs/guides/objects.md."""
     with atomic_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(["result", *_FIELDS])

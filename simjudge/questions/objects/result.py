@@ -43,7 +43,7 @@ class ObjectComparisonResult(KeptResult):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Everything that objects.json holds (docs/objects.md)."""
+        """Everything that objects.json holds (docs/guides/objects.md)."""
         return self.saved.content
 
     @property

@@ -1,4 +1,4 @@
-"""The result folder of the second judge: objects.json, series.parquet and pictures (docs/objects.md)."""
+"""The result folder of the second judge: objects.json, series.parquet and pictures (docs/guides/objects.md)."""
 
 from __future__ import annotations
 

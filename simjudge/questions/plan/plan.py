@@ -81,7 +81,7 @@ class Plan:
     alone: bool = False
 
     def content(self) -> dict[str, Any]:
-        """The plan as JSON has it (docs/results.md)."""
+        """The plan as JSON has it (docs/reference/results.md)."""
         return {
             "gap": self.gap,
             "shown": SHOWN,

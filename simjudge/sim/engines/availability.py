@@ -102,7 +102,7 @@ def _chrono() -> EngineAvailability:
     vulkan = release.cameras and not hasattr(modules.sensor, "ChOptixSensor")
     renders = (f"renders: {vulkan_renderer()}",) if vulkan else ()
     trouble = picture_problem() if release.cameras else ""
-    failed = (f"pictures were tried and fail: {trouble}; docs/chrono.md says how a build is made",) if trouble else ()
+    failed = (f"pictures were tried and fail: {trouble}; see docs/guides/chrono.md for a build",) if trouble else ()
     sees = _CHRONO_ABILITIES if release.cameras and not trouble else _CHRONO_UNSEEN
     lines = (describe_modules(modules), *renders, *failed, *absent, parts_line, sees, car, *known)
     return EngineAvailability("chrono", runs=True, lines=lines)

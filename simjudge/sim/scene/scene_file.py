@@ -1,4 +1,4 @@
-"""What may stand in a scene's file; docs/scenes.md explains it with examples.
+"""What may stand in a scene's file; docs/guides/scenes.md explains it with examples.
 
 A file is read in three steps: `file_content` takes over what it extends and draws what is random; the models here check
 every field; `read` builds the scene from them, by way of `surfaces`, `forms`, `lights` and `placements`.

@@ -190,7 +190,7 @@ class LiveJudge:
         return JudgedFrame(numbered, assignment, w1, shown, difference, batch)
 
     def numbers(self) -> ComparisonNumbers:
-        """The entries "by_class" and "overall" of docs/results.md, without average precision, nothing resampled."""
+        """Entries "by_class" and "overall" of docs/reference/results.md, without average precision or resampling."""
         self._forget_old(0.0)
         comparisons = {class_id: self._classes[class_id].comparison() for class_id in sorted(self._classes)}
         wrong = self._false_positives()

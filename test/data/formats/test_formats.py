@@ -64,7 +64,7 @@ def test_names_and_orders_are_unique():
 
 @pytest.mark.parametrize("form", formats.all_formats(), ids=lambda form: form.name)
 def test_every_format_is_in_the_table_of_the_docs(form):
-    page = (Path(__file__).parents[3] / "docs/formats.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/formats.md").read_text(encoding="utf-8")
     assert f"| {form.title} |" in page
     assert f"`{form.name}`" in page
 

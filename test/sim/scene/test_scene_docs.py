@@ -1,4 +1,4 @@
-"""The examples of docs/scenes.md are scenes."""
+"""The examples of docs/guides/scenes.md are scenes."""
 
 import inspect
 import re
@@ -11,7 +11,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.scene.textures import patterns
 from simjudge.sim.scene.textures.catalogue import _PATTERNS
 
-DOCS = Path(__file__).parents[3] / "docs" / "scenes.md"
+DOCS = Path(__file__).parents[3] / "docs/guides/scenes.md"
 TEXT = DOCS.read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""The Chrono engine: PyChrono moves the bodies and takes the pictures. docs/chrono.md says what is whose."""
+"""The Chrono engine: PyChrono moves the bodies and takes the pictures. docs/guides/chrono.md says what is whose."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from simjudge.sim.engines.default.light import Light
 
 
 class BakedEngine(DefaultEngine):
-    """The default engine but for its light: see docs/light_model.md, "Baked light"."""
+    """The default engine but for its light: see docs/concepts/light_model.md, "Baked light"."""
 
     name = "baked"
 

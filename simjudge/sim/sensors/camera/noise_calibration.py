@@ -128,7 +128,7 @@ class NoiseCalibration(ShortRepr):
             yield f"# {channel}: s1 {fit.s1:.5g} +- {fit.s1_error:.1g}, s2 {fit.s2:.5g} +- {fit.s2_error:.1g}"
         for note in self.notes:
             yield f"# Note: {note}."
-        yield "# Put these filters into a camera's file (docs/camera.md)."
+        yield "# Put these filters into a camera's file (docs/guides/camera.md)."
         yield "filters:"
         if "gray" in self.fits:
             yield "  - gray"

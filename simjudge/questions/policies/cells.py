@@ -1,0 +1,248 @@
+"""Does each cell agree? W1 of the real and the simulated trials of one policy at one task, and what chance makes of it.
+
+The p value is from permutations of units within cells, or swaps within pairs, which are exact for trials that are
+exchangeable, ten a side as well. Noise and gap are those of the method's bootstrap (method, section 6), with a cell in
+the place of a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.method.bootstrap import Bootstrap, DrawnRows, DrawnSamples, DrawSchedule, UnitNumbers
+from simjudge.method.certainty import Evidence, SampleSize
+from simjudge.method.distinct import Members
+from simjudge.method.similarity_join import Neighbours
+from simjudge.method.wasserstein import wasserstein_distance
+from simjudge.questions.policies.trials import PolicyTrials
+
+MOST_DRAWN = 1 << 24
+"""Numbers that one step of the permutations holds: 128 MB."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells(ShortRepr):
+    """C cells that both sides have.
+
+    Attributes:
+        policy, task: int64 (C,).
+        words: int64 (C, W), the named conditions of each.
+        trials: int64 (C, 2), real and simulated ones.
+        rate: float64 (C, 2), mean outcome of either side.
+        w1: float64 (C,).
+        rows: for each cell the rows of its real trials, and of its simulated ones.
+        tested: bool (C,), whether the numbers of trials are known.
+    """
+
+    policy: IntArray
+    task: IntArray
+    words: IntArray
+    trials: IntArray
+    rate: FloatArray
+    w1: FloatArray
+    rows: tuple[tuple[IntArray, IntArray], ...]
+    tested: BoolArray
+
+    def __len__(self) -> int:
+        """How many cells there are."""
+        return len(self.policy)
+
+
+def find_cells(trials: PolicyTrials) -> Cells:
+    """The cells that both sides have, by policy, then task, then named conditions."""
+    words = np.stack([trials.policy, trials.task, *trials.words.values()], 1)
+    keys, cell = np.unique(words, axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    order = np.lexsort((~trials.real, cell))
+    bounds = np.searchsorted(2 * cell[order] + ~trials.real[order], np.arange(2 * len(keys) + 1))
+    rows = [(order[bounds[2 * k] : bounds[2 * k + 1]], order[bounds[2 * k + 1] : bounds[2 * k + 2]])
+            for k in range(len(keys))]  # fmt: skip
+    both = np.array([len(a) > 0 and len(b) > 0 for a, b in rows], bool)
+    kept = [pair for pair, held in zip(rows, both, strict=True) if held]
+    outcome = [(trials.outcome[a], trials.outcome[b]) for a, b in kept]
+    return Cells(
+        keys[both, 0],
+        keys[both, 1],
+        keys[both, 2:],
+        np.array([[len(a), len(b)] for a, b in kept], np.int64).reshape(-1, 2),
+        np.array([[a.mean(), b.mean()] for a, b in outcome], np.float64).reshape(-1, 2),
+        np.array([wasserstein_distance(a, b) for a, b in outcome], np.float64),
+        tuple(kept),
+        np.array([not trials.is_rate[np.concatenate(pair)].any() for pair in kept], bool),
+    )
+
+
+def permuted_w1(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -> FloatArray:
+    """(C, draws) W1 of each cell after its units were dealt anew to the two sides, or swapped within their pairs."""
+    random = np.random.default_rng([seed, 2])
+    return np.stack([_permuted(trials, *rows, draws, random) for rows in cells.rows])
+
+
+def _permuted(
+    trials: PolicyTrials, real: IntArray, sim: IntArray, draws: int, random: np.random.Generator
+) -> FloatArray:
+    outcome = trials.outcome
+    levels = np.unique(outcome[np.concatenate([real, sim])])
+    if len(levels) == 1:
+        return np.zeros(draws)
+    width = np.diff(levels)
+    paired = _pairs(trials, real, sim)
+    if len(paired):
+        alone = [np.setdiff1d(side, paired[:, k]) for k, side in enumerate((real, sim))]
+        below = [np.searchsorted(np.sort(outcome[side]), levels[:-1], "right") for side in alone]
+        swap = (outcome[paired][:, :, np.newaxis] <= levels[:-1]).astype(np.float64)
+        # A pair that is swapped gives its real trial to the simulation, and the other way round.
+        fixed = (swap[:, 0].sum(0) + swap[:, 1].sum(0)) / 2
+        half = (swap[:, 0] - swap[:, 1]) / 2
+        found = np.empty(draws)
+        for part in _parts(draws, len(paired)):
+            moved = random.choice((-1.0, 1.0), (part.stop - part.start, len(paired))) @ half
+            signed = (fixed + moved + below[0]) / len(real) - (fixed - moved + below[1]) / len(sim)
+            found[part] = np.abs(signed) @ width
+        return found
+    rows = np.concatenate([real, sim])
+    unit = np.unique(trials.unit[rows], return_inverse=True)[1].reshape(-1)
+    if len(np.unique(trials.unit[real])) == len(real) and len(np.unique(trials.unit[sim])) == len(sim):
+        return _dealt_trials(outcome[rows], len(real), levels, draws, random)
+    return _dealt_units(outcome[rows], unit, len(np.unique(trials.unit[real])), levels, draws, random)
+
+
+def _pairs(trials: PolicyTrials, real: IntArray, sim: IntArray) -> IntArray:
+    """(P, 2) rows of a real and a simulated trial from the same initial state."""
+    first = real[trials.pair[real] >= 0]
+    second = sim[trials.pair[sim] >= 0]
+    _, at_first, at_second = np.intersect1d(trials.pair[first], trials.pair[second], return_indices=True)
+    return np.stack([first[at_first], second[at_second]], 1)
+
+
+def _dealt_trials(
+    outcome: FloatArray, count: int, levels: FloatArray, draws: int, random: np.random.Generator
+) -> FloatArray:
+    """Each trial is its own unit: how many of each level fall to the real side is hypergeometric."""
+    held = np.searchsorted(levels, outcome)
+    total = np.bincount(held, minlength=len(levels))
+    found = np.empty(draws)
+    for part in _parts(draws, len(levels)):
+        size = part.stop - part.start
+        if len(levels) == 2:
+            dealt = np.stack([first := random.hypergeometric(total[0], total[1], count, size), count - first], 1)
+        else:
+            dealt = random.multivariate_hypergeometric(total, count, size, method="count")
+        below = np.cumsum(dealt, 1)[:, :-1]
+        signed = below / count - (np.cumsum(total)[:-1] - below) / (len(outcome) - count)
+        found[part] = np.abs(signed) @ np.diff(levels)
+    return found
+
+
+def _dealt_units(
+    outcome: FloatArray, unit: IntArray, count: int, levels: FloatArray, draws: int, random: np.random.Generator
+) -> FloatArray:
+    """Units of several trials go to a side as a whole; as many units a side as before."""
+    units = int(unit.max()) + 1
+    below = np.zeros((units, len(levels)))
+    np.add.at(below, (unit, np.searchsorted(levels, outcome)), 1.0)
+    below = np.cumsum(below, 1)
+    found = np.empty(draws)
+    for part in _parts(draws, units + len(levels)):
+        dealt = np.zeros((part.stop - part.start, units))
+        dealt[:, :count] = 1.0
+        mine = random.permuted(dealt, axis=1) @ below
+        other = below.sum(0) - mine
+        signed = mine[:, :-1] / mine[:, -1:] - other[:, :-1] / other[:, -1:]
+        found[part] = np.abs(signed) @ np.diff(levels)
+    return found
+
+
+def _parts(draws: int, width: int) -> list[slice]:
+    step = max(1, MOST_DRAWN // max(1, width))
+    return [slice(k, min(draws, k + step)) for k in range(0, draws, step)]
+
+
+def bootstrap_cells(trials: PolicyTrials, cells: Cells, draws: int, seed: int) -> list[Bootstrap | None]:
+    """What the draws say of each cell, all under the same numbers; None where a side of it is a single unit."""
+    rows = np.concatenate([np.concatenate(pair) for pair in cells.rows])
+    cell = np.repeat(np.arange(len(cells)), cells.trials.sum(1))
+    by_side = np.argsort(~trials.real[rows], kind="stable")
+    rows, cell = rows[by_side], cell[by_side]
+    count_a = int(cells.trials[:, 0].sum())
+    unit = _bootstrap_units(trials, rows)
+    samples = DrawnSamples.of_sets(trials.outcome[rows], count_a, UnitNumbers(unit), None)
+    by_cell = np.lexsort((samples.rank_of, cell))
+    start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(cells)))]).astype(np.int64)
+    rank = samples.rank_of[by_cell].astype(np.int32)
+    # One real trial stands for its cell, which counts once.
+    stands_for = np.unique(cell[:count_a], return_index=True)[1].astype(np.int32)
+    batches: list[list[DrawnRows]] = [[] for _ in range(len(cells))]
+    schedule = DrawSchedule(int(unit.max(initial=-1)) + 1, 0, draws, seed)
+    while (normals := schedule.next_batch()) is not None:
+        of_trial = samples.cells(normals)
+        for k, drawn in enumerate(batches):
+            held = rank[start[k] : start[k + 1]]
+            near = Neighbours(np.zeros(1, np.int64), np.array([0, len(held)]), held, np.ones(len(held), np.uint8))
+            row = DrawnRows.zeros(1, normals.count)
+            one = Members(np.array([0, 1]), stands_for[k : k + 1])
+            row.add_block(near, slice(0, 1), one, samples, count_a, 1, of_trial)
+            drawn.append(row)
+    return [Bootstrap.of_batches(drawn, 1) if drawn else None for drawn in batches]
+
+
+def _bootstrap_units(trials: PolicyTrials, rows: IntArray) -> IntArray:
+    """The unit of each row. A pair is one unit of both sides: what its trials have in common cancels."""
+    pair = trials.pair[rows]
+    key = np.where(pair >= 0, pair, trials.unit[rows] + pair.max(initial=-1) + 1)
+    return np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GapEvidence(ShortRepr):
+    """Everything that certainty needs of cells: the draws and the permutations of each.
+
+    Attributes:
+        boots: of each cell.
+        permuted: float64 (C, draws), W1 under permutation.
+    """
+
+    trials: PolicyTrials
+    cells: Cells
+    boots: list[Bootstrap | None]
+    permuted: FloatArray
+    tried: int
+    by_trials: bool = False
+
+    @classmethod
+    def of_trials(
+        cls, trials: PolicyTrials, cells: Cells, draws: int, seed: int, *, by_trials: bool = False
+    ) -> GapEvidence:
+        """Draw and permute; nothing is drawn where numbers of trials are unknown."""
+        if not draws or not cells.tested.all():
+            return cls(trials, cells, [None] * len(cells), np.zeros((len(cells), 0)), 0, by_trials)
+        boots = bootstrap_cells(trials, cells, draws, seed)
+        return cls(trials, cells, boots, permuted_w1(trials, cells, draws, seed), draws, by_trials)
+
+    def floor(self, chosen: IntArray) -> float | None:
+        """Mean over the permutations of the mean W1 of some cells."""
+        if not self.permuted.shape[1]:
+            return None
+        return float((self._weight(chosen) @ self.permuted[chosen]).mean())
+
+    def evidence(self, chosen: IntArray) -> Evidence:
+        """Of some cells together: the noise and the gap of the draws, the p value of the permutations."""
+        told = np.array([k for k in chosen if self.boots[k] is not None], np.int64)
+        boots = [boot for k in told if (boot := self.boots[k]) is not None]
+        weight = self._weight(told)
+        scaled = [replace(boot, contexts=float(share), drawn=boot.drawn * float(share)) for boot, share in zip(boots, weight, strict=True)]
+        boot = Bootstrap.together(scaled) if scaled else None
+        if boot is not None:
+            boot = replace(boot, chance=weight @ self.permuted[told], told=len(told) / len(chosen))
+        units = [np.unique(self.trials.unit[np.concatenate([self.cells.rows[k][side] for k in chosen])])
+                 for side in range(2)]  # fmt: skip
+        mean = float(self._weight(chosen) @ self.cells.w1[chosen])
+        return Evidence(mean, boot, SampleSize(len(units[0]), len(units[1])), tried=self.tried)
+
+    def _weight(self, chosen: IntArray) -> FloatArray:
+        share = self.cells.trials[chosen, 0].astype(np.float64) if self.by_trials else np.ones(len(chosen))
+        return share / share.sum()

@@ -1,0 +1,367 @@
+"""Does the simulation rank the policies as reality does? Correlations, what chance makes of them, and the choice.
+
+MMRV is that of Li et al., "Evaluating real-world robot manipulation policies in simulation" (SIMPLER, arXiv 2405.05941).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.string_enum import StrEnum
+from simjudge.method.multiple_tests import holm
+from simjudge.questions.policies.trials import PolicyTrials
+
+ALL_ORDERS = 8
+"""Up to so many policies every order is tried: 40,320 of them."""
+RANDOM_ORDERS = 10_000
+POSTERIOR_DRAWS = 20_000
+JEFFREYS = 0.5
+SIGNIFICANCE = 0.05
+SLACK = 1e-12
+
+
+class RankingVerdict(StrEnum):
+    """What the simulation is worth for choosing among policies."""
+
+    RANKS = "ranks"
+    RANKS_WRONGLY = "ranks_wrongly"
+    CANNOT_TELL = "cannot_tell"
+    TOO_FEW_POLICIES = "too_few_policies"
+    NOT_TESTED = "not_tested"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedCells(ShortRepr):
+    """The policies that have trials of both sides at every ranked task.
+
+    Attributes:
+        policies, tasks: their numbers in the trials.
+        rate: float64 (2, P, T), real and simulated.
+        variance: float64 (2, P, T), of each rate, by its trials; NaN where their number is unknown or 1.
+        outcomes: for each side, policy and task the outcomes.
+        tested: whether all numbers of trials are known.
+    """
+
+    policies: IntArray
+    tasks: IntArray
+    rate: FloatArray
+    variance: FloatArray
+    outcomes: tuple[tuple[tuple[FloatArray, ...], ...], ...]
+    tested: bool
+
+    @property
+    def mean(self) -> FloatArray:
+        """(2, P) mean rate over tasks, all alike: R and S."""
+        return self.rate.mean(2)
+
+
+def ranked_cells(trials: PolicyTrials) -> RankedCells:
+    """Rank all policies that both sides have, at the tasks that both sides have for all of them."""
+    count = len(trials.policies), len(trials.tasks)
+    held = np.zeros((2, *count), bool)
+    held[(~trials.real).astype(int), trials.policy, trials.task] = True
+    both = held.all(0)
+    policies = np.flatnonzero(both.any(1))
+    tasks = np.flatnonzero(both[policies].all(0)) if len(policies) else np.empty(0, np.int64)
+    # A policy that lacks most tasks would leave none for the others: policies go, from the one with fewest tasks on.
+    while len(policies) > 2 and not len(tasks):
+        policies = np.delete(policies, int(both[policies].sum(1).argmin()))
+        tasks = np.flatnonzero(both[policies].all(0))
+    key = (((~trials.real).astype(np.int64) * count[0]) + trials.policy) * count[1] + trials.task
+    order = np.argsort(key, kind="stable")
+    bounds = np.searchsorted(key[order], np.arange(2 * count[0] * count[1] + 1))
+
+    def outcomes(side: int, policy: int, task: int) -> FloatArray:
+        cell = (side * count[0] + policy) * count[1] + task
+        return trials.outcome[order[bounds[cell] : bounds[cell + 1]]]
+
+    found = tuple(tuple(tuple(outcomes(side, p, t) for t in tasks) for p in policies) for side in range(2))
+    known = not trials.take(np.isin(trials.policy, policies) & np.isin(trials.task, tasks)).has_rates
+    shape = (2, len(policies), len(tasks))
+    rate, variance = np.empty(shape), np.full(shape, np.nan)
+    for side, p, t in np.ndindex(shape):
+        values = found[side][p][t]
+        rate[side, p, t] = values.mean()
+        if known and len(values) > 1:
+            variance[side, p, t] = values.var(ddof=1) / len(values)
+    return RankedCells(policies, tasks, rate, variance, found, known)
+
+
+def pearson(real: FloatArray, sim: FloatArray) -> FloatArray:
+    """Pearson's r of one vector with each row of another; NaN where either is constant."""
+    first = real - real.mean(-1, keepdims=True)
+    second = sim - sim.mean(-1, keepdims=True)
+    size = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(size > SLACK, (first * second).sum(-1) / size, np.nan)
+
+
+def spearman(real: FloatArray, sim: FloatArray) -> FloatArray:
+    """Spearman's rho; ties have mean ranks."""
+    return pearson(rankdata(real, axis=-1), rankdata(sim, axis=-1))
+
+
+def mmrv(real: FloatArray, sim: FloatArray) -> FloatArray:
+    """Mean maximum rank violation: mean_i max_j |R_i - R_j| [(S_i > S_j) xor (R_i > R_j)]."""
+    size = np.abs(real[..., :, np.newaxis] - real[..., np.newaxis, :])
+    ours = real[..., :, np.newaxis] > real[..., np.newaxis, :]
+    theirs = sim[..., :, np.newaxis] > sim[..., np.newaxis, :]
+    return np.where(ours ^ theirs, size, 0.0).max(-1).mean(-1)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """One measure of how alike two rankings are.
+
+    Attributes:
+        value: None where it is not defined.
+        p_value: one-sided, over all orders of the simulated rates; None where nothing is defined or tested.
+    """
+
+    value: float | None
+    p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What comes of deploying the policy that one side ranks first.
+
+    Attributes:
+        policy: number of the policy in the trials.
+        chance_right: that it is really the best; None where numbers of trials are unknown.
+        expected_regret: real rate that is expected to be lost.
+        regret: the same by the rates as they are measured.
+    """
+
+    policy: int
+    regret: float
+    chance_right: float | None = None
+    expected_regret: float | None = None
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """Two policies whose order is certain on both sides, and opposite. Differences are first less second."""
+
+    first: int
+    second: int
+    real_difference: float
+    sim_difference: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(ShortRepr):
+    """How the simulation ranks P policies.
+
+    Attributes:
+        policies, tasks: their numbers in the trials.
+        real, sim: float64 (P,), mean rates over tasks.
+        least_p: the smallest p that so many policies can reach.
+        reliability: of the real and of the simulated rates; None where undefined.
+        r_without_noise: r divided by the root of both reliabilities; None where one is not above 0.
+        by_sim, by_real: the choice by either side.
+        order: int8 (P, P), 1 where the order of a pair is certain and the same on both sides, -1 where opposite, else 0.
+        kept_without: for each task left out, whether the simulation's winner is the real one of the remaining tasks.
+    """
+
+    policies: IntArray
+    tasks: IntArray
+    real: FloatArray
+    sim: FloatArray
+    r: Correlation
+    rho: Correlation
+    tau: Correlation
+    mmrv: Correlation
+    least_p: float
+    by_sim: Choice
+    by_real: Choice
+    order: FloatArray
+    reversals: tuple[Reversal, ...]
+    kept_without: BoolArray
+    reliability: tuple[float | None, float | None] = (None, None)
+    r_without_noise: float | None = None
+    verdict: RankingVerdict = RankingVerdict.NOT_TESTED
+    notes: tuple[str, ...] = field(default=())
+
+
+def orders(count: int, seed: int) -> tuple[IntArray, bool]:
+    """(M, count) orders, and whether they are all there are."""
+    if count <= ALL_ORDERS:
+        return np.array(list(permutations(range(count))), np.int64), True
+    random = np.random.default_rng([seed, 3])
+    return random.permuted(np.tile(np.arange(count), (RANDOM_ORDERS, 1)), axis=1), False
+
+
+def least_p(sim: FloatArray) -> float:
+    """The smallest p that the best order could reach: its ties may be dealt in any way."""
+    ties = np.unique(sim, return_counts=True)[1]
+    return math.prod(math.factorial(int(each)) for each in ties) / math.factorial(len(sim))
+
+
+def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking | None:
+    """Rank the policies; None where fewer than two can be ranked."""
+    real, sim = cells.mean
+    count = len(real)
+    if count < 2 or not len(cells.tasks):
+        return None
+    tried, whole = orders(count, seed)
+    shuffled = sim[tried]
+
+    def chance(values: FloatArray, observed: float, *, least: bool = False) -> float | None:
+        if not math.isfinite(observed):
+            return None
+        reached = values <= observed + SLACK if least else values >= observed - SLACK
+        return float(reached.mean() if whole else (1 + reached.sum()) / (1 + len(values)))
+
+    r, rho, violation = float(pearson(real, sim)), float(spearman(real, sim)), float(mmrv(real, sim))
+    tau = float(kendalltau(real, sim).statistic)
+    posterior = _posterior(cells, seed) if cells.tested else None
+    choices = [_choice(cells, posterior, side) for side in (sim, real)]
+    order, reversals = _orders_of_pairs(cells, seed)
+    reliability = _reliability(cells)
+    least = least_p(sim)
+    found = Ranking(
+        cells.policies,
+        cells.tasks,
+        real,
+        sim,
+        Correlation(_or_none(r), chance(pearson(real, shuffled), r)),
+        Correlation(_or_none(rho), chance(spearman(real, shuffled), rho)),
+        Correlation(_or_none(tau)),
+        Correlation(violation, chance(mmrv(np.broadcast_to(real, shuffled.shape), shuffled), violation, least=True)),
+        least,
+        choices[0],
+        choices[1],
+        order,
+        reversals,
+        _kept_without(cells),
+        reliability,
+        _without_noise(r, reliability),
+    )
+    return _judged(found, margin)
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _posterior(cells: RankedCells, seed: int) -> FloatArray:
+    """(draws, P) real rate of each policy: Jeffreys' prior in a cell of successes, the bootstrap in any other."""
+    random = np.random.default_rng([seed, 4])
+    found = np.zeros((POSTERIOR_DRAWS, len(cells.policies)))
+    for p, tasks in enumerate(cells.outcomes[0]):
+        for values in tasks:
+            if np.isin(values, (0.0, 1.0)).all():
+                hits = float(values.sum())
+                found[:, p] += random.beta(hits + JEFFREYS, len(values) - hits + JEFFREYS, POSTERIOR_DRAWS)
+            else:
+                share = random.dirichlet(np.ones(len(values)), POSTERIOR_DRAWS)
+                found[:, p] += share @ values
+    return found / len(cells.tasks)
+
+
+def _choice(cells: RankedCells, posterior: FloatArray | None, by: FloatArray) -> Choice:
+    real = cells.mean[0]
+    chosen = int(by.argmax())
+    regret = float(real.max() - real[chosen])
+    if posterior is None:
+        return Choice(int(cells.policies[chosen]), regret)
+    best = posterior.max(1)
+    right = float((posterior[:, chosen] >= best).mean())
+    return Choice(int(cells.policies[chosen]), regret, right, float((best - posterior[:, chosen]).mean()))
+
+
+def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[Reversal, ...]]:
+    """Which pairs have a certain order on either side (Holm within the side), and which of them are opposite."""
+    count = len(cells.policies)
+    order = np.zeros((count, count))
+    if not cells.tested:
+        return order, ()
+    pairs = list(combinations(range(count), 2))
+    random = np.random.default_rng([seed, 5])
+    certain = np.zeros((2, count, count), bool)
+    for side in range(2):
+        p_values = holm([_pair_p(cells, side, i, j, random) for i, j in pairs])
+        for (i, j), p in zip(pairs, p_values, strict=True):
+            certain[side, i, j] = certain[side, j, i] = p is not None and p <= SIGNIFICANCE
+    difference = cells.mean[:, :, np.newaxis] - cells.mean[:, np.newaxis, :]
+    both = certain.all(0)
+    order = np.where(both, np.sign(difference[0] * difference[1]), 0.0)
+    opposite = [
+        Reversal(int(cells.policies[i]), int(cells.policies[j]), float(difference[0, i, j]), float(difference[1, i, j]))
+        for i, j in pairs
+        if order[i, j] < 0
+    ]
+    return order, tuple(opposite)
+
+
+def _pair_p(cells: RankedCells, side: int, i: int, j: int, random: np.random.Generator) -> float:
+    """Two-sided p of a difference of two policies: trials dealt anew within each task."""
+    tasks = len(cells.tasks)
+    total, observed = np.zeros(RANDOM_ORDERS), 0.0
+    for t in range(tasks):
+        ours, theirs = cells.outcomes[side][i][t], cells.outcomes[side][j][t]
+        values, count = np.concatenate([ours, theirs]), len(ours)
+        observed += ours.mean() - theirs.mean()
+        levels, of_level = np.unique(values, return_counts=True)
+        if len(levels) == 1:
+            continue
+        if len(levels) == 2:
+            few = random.hypergeometric(of_level[0], of_level[1], count, RANDOM_ORDERS)
+            mine = few * levels[0] + (count - few) * levels[1]
+        else:
+            mine = random.multivariate_hypergeometric(of_level, count, RANDOM_ORDERS, method="count") @ levels
+        total += mine / count - (values.sum() - mine) / len(theirs)
+    return float((1 + (np.abs(total) >= abs(observed) - SLACK).sum()) / (1 + RANDOM_ORDERS))
+
+
+def _kept_without(cells: RankedCells) -> BoolArray:
+    """Whether the simulation's winner is the real one, without each task in turn; none where there is one task."""
+    tasks = len(cells.tasks)
+    if tasks < 2:
+        return np.zeros(0, bool)
+    left = (cells.rate.sum(2)[:, np.newaxis, :] - cells.rate.transpose(0, 2, 1)) / (tasks - 1)
+    chosen = left[1].argmax(1)
+    return np.asarray(left[0][np.arange(tasks), chosen] >= left[0].max(1) - SLACK)
+
+
+def _reliability(cells: RankedCells) -> tuple[float | None, float | None]:
+    """1 less the share of the sampling variance in the variance of the rates (Spearman, 1904)."""
+    noise = (cells.variance.sum(2) / len(cells.tasks) ** 2).mean(1)
+    spread = cells.mean.var(1, ddof=1)
+    found = [1 - float(each / all_) if all_ > SLACK and math.isfinite(each) else None
+             for each, all_ in zip(noise, spread, strict=True)]  # fmt: skip
+    return found[0], found[1]
+
+
+def _without_noise(r: float, reliability: tuple[float | None, float | None]) -> float | None:
+    first, second = reliability
+    if first is None or second is None or min(first, second) <= 0 or not math.isfinite(r):
+        return None
+    return r / math.sqrt(first * second)
+
+
+def _judged(found: Ranking, margin: float) -> Ranking:
+    chosen = found.by_sim.policy
+    if any(chosen in (each.first, each.second) for each in found.reversals):
+        verdict = RankingVerdict.RANKS_WRONGLY
+    elif found.least_p > SIGNIFICANCE:
+        verdict = RankingVerdict.TOO_FEW_POLICIES
+    elif found.by_sim.expected_regret is None:
+        verdict = RankingVerdict.NOT_TESTED
+    elif (
+        found.rho.p_value is not None
+        and found.rho.p_value <= SIGNIFICANCE
+        and found.by_sim.expected_regret <= margin / 2
+    ):
+        verdict = RankingVerdict.RANKS
+    else:
+        verdict = RankingVerdict.CANNOT_TELL
+    return replace(found, verdict=verdict)

@@ -1,0 +1,136 @@
+"""Trials of policies: one attempt of one policy at one task each, real or simulated, with an outcome in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.display import ShortRepr
+from simjudge.core.errors import Losses, SimjudgeError
+
+StringArray = npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyTrials(ShortRepr):
+    """N rows: trials, or rates of cells whose number of trials nobody says.
+
+    Attributes:
+        policies, tasks: names; `policy` and `task` count them.
+        policy, task: int64 (N,).
+        real: bool (N,), whether a trial was real; else it was simulated.
+        outcome: float64 (N,) in [0, 1].
+        is_rate: bool (N,), whether the row is a rate without a number of trials.
+        unit: int64 (N,), what chance draws together, numbered over both sides; each trial alone where nobody says.
+        pair: int64 (N,), the initial state that a real and a simulated trial share; -1 where there is none.
+        words: further columns of words by name, as numbers into `word_names`.
+        numbers: further columns of numbers by name, float64 (N,); NaN where there is none.
+    """
+
+    policies: tuple[str, ...]
+    tasks: tuple[str, ...]
+    policy: IntArray
+    task: IntArray
+    real: BoolArray
+    outcome: FloatArray
+    is_rate: BoolArray
+    unit: IntArray
+    pair: IntArray
+    words: Mapping[str, IntArray] = field(default_factory=dict)
+    word_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, FloatArray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    losses: Losses = field(default_factory=Losses)
+
+    @classmethod
+    def of_columns(
+        cls,
+        policy: StringArray,
+        task: StringArray,
+        real: BoolArray,
+        outcome: FloatArray,
+        *,
+        is_rate: BoolArray | None = None,
+        unit: StringArray | None = None,
+        pair: StringArray | None = None,
+        words: Mapping[str, StringArray] | None = None,
+        numbers: Mapping[str, FloatArray] | None = None,
+        notes: Sequence[str] = (),
+        losses: Losses | None = None,
+    ) -> PolicyTrials:
+        """Take columns in. An empty text in `unit` is a trial alone; in `pair` it is no pair."""
+        count = len(outcome)
+        policies, policy_number = np.unique(policy, return_inverse=True)
+        tasks, task_number = np.unique(task, return_inverse=True)
+        coded = {name: np.unique(column, return_inverse=True) for name, column in (words or {}).items()}
+        return cls(
+            tuple(map(str, policies)),
+            tuple(map(str, tasks)),
+            policy_number.reshape(-1).astype(np.int64),
+            task_number.reshape(-1).astype(np.int64),
+            np.asarray(real, bool),
+            np.asarray(outcome, np.float64),
+            np.zeros(count, bool) if is_rate is None else np.asarray(is_rate, bool),
+            _unit_numbers(unit, np.asarray(real, bool)),
+            _pair_numbers(pair, count),
+            {name: number.reshape(-1).astype(np.int64) for name, (_, number) in coded.items()},
+            {name: tuple(map(str, names)) for name, (names, _) in coded.items()},
+            dict(numbers or {}),
+            tuple(notes),
+            losses or Losses(),
+        )
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.outcome)
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether some row is a rate without a number of trials: then nothing is certain."""
+        return bool(self.is_rate.any())
+
+    def take(self, rows: BoolArray | IntArray) -> PolicyTrials:
+        """Some of the rows; names stay."""
+        chosen = {
+            name: getattr(self, name)[rows]
+            for name in ("policy", "task", "real", "outcome", "is_rate", "unit", "pair")
+        }
+        return replace(
+            self,
+            **chosen,
+            words={name: column[rows] for name, column in self.words.items()},
+            numbers={name: column[rows] for name, column in self.numbers.items()},
+        )
+
+
+def _unit_numbers(unit: StringArray | None, real: BoolArray) -> IntArray:
+    """A unit lies on one side: the same text on both sides is two units."""
+    if unit is None:
+        return np.arange(len(real), dtype=np.int64)
+    names, number = np.unique(unit, return_inverse=True)
+    number = number.reshape(-1).astype(np.int64) + len(names) * real
+    alone = np.asarray(unit) == ""
+    number[alone] = 2 * len(names) + np.arange(int(alone.sum()))
+    return np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _pair_numbers(pair: StringArray | None, count: int) -> IntArray:
+    if pair is None:
+        return np.full(count, -1, np.int64)
+    number = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.where(np.asarray(pair) == "", -1, number)
+
+
+def check_outcomes(outcome: FloatArray, where: str) -> None:
+    """Refuse outcomes outside [0, 1]."""
+    wrong = np.flatnonzero(~((outcome >= 0) & (outcome <= 1)))
+    if len(wrong):
+        row = int(wrong[0])
+        raise SimjudgeError(
+            f"{where}: outcome {outcome[row]:g} of row {row + 1} is outside [0, 1];"
+            " bring a measured quantity to [0, 1] with --outcome NAME:LOW:HIGH"
+        )

@@ -198,7 +198,7 @@ class _TableReader:
                 continue
             words = [re.split(r"[^A-Za-z0-9]+", str(text)) for text in self._table[column]]
             marks = [_side_of(parts) for parts in words]
-            if all(marks) and len(set(marks)) == 2 and column != self._taken.get("task"):  # noqa: PLR2004 - both sides
+            if all(marks) and len(set(marks)) == 2 and column != self._taken.get("task"):
                 self._table[_SIDE] = marks
                 rest = ["_".join(part for part in parts if not _side_of([part])) for parts in words]
                 self._table[column] = rest

@@ -8,11 +8,11 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
+from simjudge.data.rosbag2.recorded_clouds import TRUTH
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.sim.sensors.inertial.imu_calibration import PARTS, ImuSeries
-from simjudge.sim.sensors.sensor_topics import TRUTH
 
 IMU = "sensor_msgs/msg/Imu"
 _FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleration"}
@@ -68,7 +68,7 @@ def _choose(recording: Recording, topic: str | None) -> str:
     if not topics:
         raise SimjudgeError(f"{recording.path}: holds no {IMU}; it holds {', '.join(recording.topics) or 'no topic'}")
     # A simulated drive has the truth of each sensor beside it.
-    measured = [name for name in topics if not name.endswith(f"/{TRUTH}")] or topics
+    measured = [name for name in topics if not name.endswith(TRUTH)] or topics
     if len(measured) > 1:
         raise UsageError(f"{recording.path}: several IMUs; choose one with --topic: {', '.join(measured)}")
     return measured[0]

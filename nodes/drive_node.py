@@ -26,9 +26,9 @@ from simjudge.sim.driving.manual import WantedMotion
 from simjudge.sim.driving.output_types import DriveOutput
 from simjudge.sim.driving.pilots import driving_lidar
 from simjudge.sim.driving.steering import SpeedController
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration
-from simjudge.sim.sensors.camera.rig_file import read_rig
-from simjudge.sim.sensors.camera.shutter import ready_stamp
+from simjudge.sim.sensors.camera.calibration_file import message_calibration
+from simjudge.sim.sensors.camera.camera import ready_stamp
+from simjudge.sim.sensors.camera.rig import read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import VehicleState
 from simjudge.sim.vehicle.vehicle_file import read_vehicle

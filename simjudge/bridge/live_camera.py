@@ -24,8 +24,8 @@ from simjudge.sim.capture.exposure import FrameExposure
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.sim.engines.contract import Labels, SceneState
+from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 
 
 @dataclass(frozen=True)

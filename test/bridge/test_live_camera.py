@@ -15,7 +15,7 @@ from simjudge.sim.engines.chrono.probe import ProbeResult
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 LENS = lens_with_field("pinhole", (8, 6), 80)
@@ -72,9 +72,7 @@ def run(camera, steps, step_ms):
     """The frames of a camera, and the camera, after some steps."""
     world = World()
     light = Light(world)
-    live = LiveCamera(
-        world, MountedCamera("camera", camera), CameraPlace(Body(world), Pose()), light, Labelling(), 0
-    )
+    live = LiveCamera(world, MountedCamera("camera", camera), CameraPlace(Body(world), Pose()), light, Labelling(), 0)
     frames = []
     for number in range(1, steps + 1):
         now = number * step_ms * MS

@@ -17,7 +17,7 @@ from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.vehicle.car_appearance import WHEELS
 from simjudge.sim.vehicle.car_joints import JointAngles

@@ -332,8 +332,11 @@ def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     [
         ("sim_node", {}, "parameter scene must be given"),
         ("sim_node", {"scene": "moon", "camera": "plain"}, "moon"),
-        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
-         "has none of the fields that drive a car"),
+        (
+            "sim_node",
+            {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
+            "has none of the fields that drive a car",
+        ),
         (
             "sim_node",
             {"scene": "lab", "camera": "plain", "input_type": "no_msgs/msg/Input"},

@@ -14,8 +14,7 @@ from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.exposure import exposure_at
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.shutter import SECOND
+from simjudge.sim.sensors.camera.camera import SECOND, Camera
 
 
 class LabelView:
@@ -39,9 +38,7 @@ class LabelView:
         return is_free_position(body.position, self.engine, self.engine.poses())
 
 
-def labelled_frames(
-    name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]
-) -> FrameSet:
+def labelled_frames(name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]) -> FrameSet:
     """Labels of several pictures as a set without pictures."""
     frame = np.repeat(np.arange(len(objects)), [len(each) for each in objects])
     class_id = np.concatenate([np.zeros(0, np.int64), *(each.class_id for each in objects)])

@@ -35,7 +35,7 @@ from simjudge.questions.doctor.simulator_checks import check_simulators, types_w
 from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds, survey_recording
 from simjudge.questions.doctor.usable_for import answer_questions
 from simjudge.sim.capture.simulators.found_simulators import find_simulator_labels, label_pictures
-from simjudge.sim.sensors.cloud_series import measured_cloud_topics
+from simjudge.sim.sensors.recorded_readings import measured_cloud_topics
 
 _INPUTS = (
     "simjudge_msgs/msg/VehicleInput", "art_msgs/msg/VehicleInput", "geometry_msgs/msg/Twist",

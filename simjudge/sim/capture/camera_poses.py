@@ -21,7 +21,7 @@ from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.engines.contract import Engine, Poses
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Course
-from simjudge.sim.sensors.camera.shutter import SECOND, frame_stamp_offset
+from simjudge.sim.sensors.camera.camera import SECOND, frame_stamp_offset
 
 MOST_FRAMES = 1_000_000
 """Frames of one rendering at most."""

@@ -22,8 +22,7 @@ from simjudge.sim.capture.ray_timing import engine_with_ray_times, timed_exposur
 from simjudge.sim.engines.contract import Engine, Labels
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.sensors.camera.auto_exposure import MeteredFrame
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera import Camera, MeteredFrame
 from simjudge.sim.sensors.camera.chain import frame_seed
 from simjudge.sim.sensors.camera.depth_filters import DepthImage
 

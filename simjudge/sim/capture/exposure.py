@@ -18,10 +18,8 @@ from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, e
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine, Poses, SceneState
 from simjudge.sim.scene.model import Scene
-from simjudge.sim.sensors.camera.auto_exposure import MeteredFrame
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera import SECOND, Camera, MeteredFrame, exposure_stamps, middle_stamp
 from simjudge.sim.sensors.camera.chain import develop_light, frame_seed, is_gray, stored_quality
-from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, middle_stamp
 
 
 @runtime_checkable

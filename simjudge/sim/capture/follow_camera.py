@@ -8,8 +8,8 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
+from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.camera.rig import Follow
-from simjudge.sim.sensors.camera.shutter import SECOND
 
 
 class FollowCamera:

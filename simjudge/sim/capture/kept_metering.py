@@ -7,7 +7,7 @@ from typing import Any
 
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.sensors.camera.auto_exposure import MeteredFrame
+from simjudge.sim.sensors.camera.camera import MeteredFrame
 
 _KEY = "auto_exposure"
 

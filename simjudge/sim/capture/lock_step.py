@@ -18,8 +18,8 @@ from simjudge.sim.capture.exposure import FrameExposure
 from simjudge.sim.capture.follow_camera import FollowCamera
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.engines.contract import Engine, Poses, SceneState
+from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, frame_stamp_offset, middle_stamp, ready_stamp
 from simjudge.sim.vehicle.vehicle import VehicleState
 
 

@@ -20,7 +20,7 @@ from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.kept_metering import describe_metering, metered_before
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.engines.registry import limit_threads
-from simjudge.sim.sensors.camera.label_images import encode_label_png
+from simjudge.sim.sensors.camera.camera_messages import encode_label_png
 
 _AT_ONCE = 4
 """Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""

@@ -23,9 +23,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.capture.render_sensors import FIXED_FRAME, RenderedSensors
-from simjudge.sim.sensors.camera.camera_messages import CameraMessages
+from simjudge.sim.sensors.camera.camera_messages import LABEL_IMAGES, CameraMessages, decode_label_png
 from simjudge.sim.sensors.camera.depth import encode_depth_png
-from simjudge.sim.sensors.camera.label_images import LABEL_IMAGES, decode_label_png
 
 
 def write_rendering(

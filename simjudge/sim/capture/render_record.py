@@ -22,8 +22,7 @@ from simjudge.sim.capture.known_poses import KnownPoses
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.render_output import render_record_path
 from simjudge.sim.capture.replay_output import replay_record_path
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.shutter import SECOND, frame_stamp_offset, middle_stamp
+from simjudge.sim.sensors.camera.camera import SECOND, Camera, frame_stamp_offset, middle_stamp
 
 
 @dataclass(frozen=True)

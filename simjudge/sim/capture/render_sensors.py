@@ -24,8 +24,8 @@ from simjudge.sim.capture.replay_sensors import MessagesByFrame, SensorReplay, c
 from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
 from simjudge.sim.capture.sensor_readers import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
-from simjudge.sim.sensors.camera.shutter import SECOND
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle

@@ -25,8 +25,7 @@ from simjudge.sim.capture.render_sensors import check_rendered_sensors
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig, rig_path
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 

@@ -14,8 +14,7 @@ from simjudge.sim.capture.camera_path import CameraPath
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.replay_source import ReplaySource
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.shutter import exposure_stamps
+from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,12 @@ from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, rolling_wheels
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
+from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, Readings
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion, motion_of_trajectory
-from simjudge.sim.sensors.inertial.position_fields import EncodersSpec
-from simjudge.sim.sensors.inertial.readings import Readings
+from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
+from simjudge.sim.sensors.sensor_messages import TRUTH
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
-from simjudge.sim.sensors.sensor_topics import TRUTH
 from simjudge.sim.vehicle.vehicle import Vehicle
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
 

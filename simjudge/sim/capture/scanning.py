@@ -75,9 +75,7 @@ class CapturedScan(ShortRepr):
 class LidarCapture:
     """A lidar before an engine."""
 
-    def __init__(
-        self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
-    ) -> None:
+    def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
         """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things

@@ -18,11 +18,9 @@ from simjudge.sim.capture.scanning import CapturedScan, LidarCapture
 from simjudge.sim.engines.chrono.feed import Reading
 from simjudge.sim.engines.contract import BodyMotion, Poses, SensedWorld
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
+from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, ReadingClock, Readings
 from simjudge.sim.sensors.inertial.motion import SECOND, Motion
-from simjudge.sim.sensors.inertial.position_fields import EncodersSpec
-from simjudge.sim.sensors.inertial.readings import Readings
-from simjudge.sim.sensors.inertial.window import ReadingClock
+from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 

@@ -1,8 +1,8 @@
 """What a recording, or a graph, holds of a car's sensors beside its camera: readings, and the truth beside each.
 
-Topics are those of `simjudge.sim.sensors.sensor_topics`; the truth is on TOPIC/ground_truth, of the same type. A lidar
-has the labelled things' boxes on TOPIC/boxes, and where vision_msgs is installed on TOPIC/boxes/vision. Frames are
-NAME_link. A gyroscope and an accelerometer of one place share a message where their readings have the same stamp.
+Topics are those of `simjudge.sim.sensors.sensor_messages`; the truth is on TOPIC/ground_truth, of the same type. A
+lidar has the labelled things' boxes on TOPIC/boxes, and where vision_msgs is installed on TOPIC/boxes/vision. Frames
+are NAME_link. A gyroscope and an accelerometer of one place share a message where their readings have the same stamp.
 Sensors of Chrono's own have neither truth nor boxes; their clouds hold x, y, z and intensity.
 """
 
@@ -22,14 +22,19 @@ from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_b
 from simjudge.sim.capture.scanning import CapturedScan, ObjectBoxes
 from simjudge.sim.capture.sensor_readers import SensorEvent
 from simjudge.sim.engines.chrono.feed import Reading
-from simjudge.sim.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
-from simjudge.sim.sensors.inertial.position_fields import EncodersSpec
-from simjudge.sim.sensors.lidar.laser_scan import makes_laser_scans, scan_message
+from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec, ImuSpec, InertialSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.lidar.point_cloud import point_table, true_point_table
-from simjudge.sim.sensors.sensor_messages import imu_message, joint_message, single_sensor_message
+from simjudge.sim.sensors.lidar.scan import makes_laser_scans, point_table, scan_message, true_point_table
+from simjudge.sim.sensors.sensor_messages import (
+    BOXES,
+    TRUTH,
+    imu_message,
+    joint_message,
+    laser_topic,
+    sensor_topics,
+    single_sensor_message,
+)
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.sensors.sensor_topics import BOXES, TRUTH, laser_topic, sensor_topics
 
 _SECOND = 1_000_000_000
 _OWN_POINT = np.dtype([(name, "<f4") for name in ("x", "y", "z", "intensity")])

@@ -28,7 +28,7 @@ from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.sensors.sensor_topics import sensor_topics
+from simjudge.sim.sensors.sensor_messages import sensor_topics
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 _OF_FRAMES = ("image_topic", "time_offset", "start", "duration", "rate", "noise", "skip_gaps")

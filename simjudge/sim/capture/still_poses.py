@@ -9,7 +9,7 @@ from functools import cached_property
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.shutter import SECOND, frame_stamp_offset
+from simjudge.sim.sensors.camera.camera import SECOND, frame_stamp_offset
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.camera.calibration import Calibration
-from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration
+from simjudge.sim.sensors.camera.lens import lens_from_calibration
 
 # In OpenCV 4, Python's undistortPoints takes no criteria, and this one does.
 _undistort: Any = getattr(cv2, "undistortPointsIter", cv2.undistortPoints)

@@ -23,9 +23,8 @@ from simjudge.sim.driving.course_progress import CourseProgress
 from simjudge.sim.driving.lane import scene_course
 from simjudge.sim.driving.pilots import Pilot
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.camera import SECOND, Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.shutter import SECOND
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 

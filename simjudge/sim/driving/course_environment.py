@@ -27,8 +27,7 @@ from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, FrameDetector, lo
 from simjudge.sim.driving.lane import lane_classes
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 IMAGE, DETECTIONS, SPEED = "image", "detections", "speed"

@@ -43,8 +43,7 @@ from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.vehicle import Vehicle

@@ -11,9 +11,7 @@ from simjudge.sim.driving.course_progress import SEARCH_AHEAD, SEARCH_BACK, SMAL
 from simjudge.sim.scene.model import Course
 
 
-def follow_line(
-    course: Course, positions: FloatArray, start: float | None = None
-) -> tuple[FloatArray, FloatArray]:
+def follow_line(course: Course, positions: FloatArray, start: float | None = None) -> tuple[FloatArray, FloatArray]:
     """Follow a car along a course, from wherever it starts.
 
     Args:

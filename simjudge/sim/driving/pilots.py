@@ -22,7 +22,7 @@ from simjudge.sim.driving.frame_detectors import FrameDetector
 from simjudge.sim.driving.keyboard import Keyboard
 from simjudge.sim.driving.manual import ManualDriver
 from simjudge.sim.driving.straight_driver import StraightDriver
-from simjudge.sim.sensors.camera.shutter import SECOND
+from simjudge.sim.sensors.camera.camera import SECOND
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState

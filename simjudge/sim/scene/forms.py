@@ -228,9 +228,7 @@ class Forms:
         spelled_out = fields.surface is not None or inherited is None
         surface, repeat = self._surface(fields, location) if spelled_out or inherited is None else inherited
         mesh, natural = self._mesh(fields, shape, location, surface)
-        piece = Piece(
-            solid_meshes.repeat_texture(mesh, repeat) if _is_textured(surface) else mesh, surface, natural
-        )
+        piece = Piece(solid_meshes.repeat_texture(mesh, repeat) if _is_textured(surface) else mesh, surface, natural)
         return replace(piece, collider=self._collider(fields, location, piece))
 
     def _mesh(self, fields: ShapeFields, shape: str, location: Location, surface: Surface) -> tuple[Mesh, Collider]:

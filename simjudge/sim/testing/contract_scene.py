@@ -10,7 +10,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.scene.model import Collider, Colour, Motion, PointLight, Scene, Surface, Thing
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.vehicle.mesh_builder import MeshBuilder
 
 RED, GREEN = 1, 2

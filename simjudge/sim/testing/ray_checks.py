@@ -133,9 +133,7 @@ def timed_rays_see_what_has_come_to_rest(build: EngineBuilder) -> None:
         found = engine.cast_timed_rays(origins, rays, times, motion)
         _expect_same(engine, found, then, rays, {"floor", "wall", "green"})
     then = engine.cast_rays(origins, rays, {})
-    _expect_same(
-        engine, engine.cast_timed_rays(origins, rays, times, STANDING), then, rays, {"floor", "wall", "green"}
-    )
+    _expect_same(engine, engine.cast_timed_rays(origins, rays, times, STANDING), then, rays, {"floor", "wall", "green"})
 
 
 @engine_check("timed rays", "A motion of something that cannot move is a mistake.")

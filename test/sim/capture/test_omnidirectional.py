@@ -12,7 +12,7 @@ from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.seam import without_smaller_parts
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.ray_times import TimedExposure
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("equirectangular", (180, 90), 360)
 CAMERA = Pose((0.3, -0.2, 0.5)).optical_frame()

@@ -17,9 +17,9 @@ from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.ray_timing import timed_exposure
 from simjudge.sim.capture.silhouette import pixels_alone
 from simjudge.sim.engines.contract import SceneState
+from simjudge.sim.sensors.camera.camera import SECOND, exposure_stamps, middle_stamp, ready_stamp
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
-from simjudge.sim.sensors.camera.shutter import SECOND, exposure_stamps, middle_stamp, ready_stamp
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 AHEAD = Pose().optical_frame()
 BLURRED = replace(

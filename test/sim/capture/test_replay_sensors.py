@@ -26,7 +26,7 @@ from simjudge.sim.driving.drive import drive
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 

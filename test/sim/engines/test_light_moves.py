@@ -15,7 +15,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.default import tracers
 from simjudge.sim.engines.default.light import Light
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 LENS = lens_with_field("radial", (75, 50), 70, (-0.2, 0.02, 0))
 CAMERA = looking((-2, 0.3, 1), (1, 0, 0)).camera

@@ -12,8 +12,7 @@ import pytest
 from simjudge.sim.scene.scene_digest import scene_digest
 
 OBJ = (
-    "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\n"
-    "f 1/1 3/3 2/2\nf 1/1 2/2 4/3\n"
+    "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 3/3 2/2\nf 1/1 2/2 4/3\n"
 )
 SCENE = "things:\n  it: {mesh: a.obj, at: [{between: [0.0, 1.0]}, 0]}\n"
 

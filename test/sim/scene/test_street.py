@@ -14,7 +14,7 @@ from simjudge.sim.capture.rendering import render
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 CITYSCAPES = {

@@ -5,7 +5,7 @@ https://gazebosim.org/api/sim/8/entity_creation.html and `UserCommands.hh` (the 
 http://sdformat.org/spec?elem=sensor (camera, lens, intrinsics; boundingbox_camera), gz-transport's Python examples.
 """
 
-MODEL = '''<?xml version="1.0"?>
+MODEL = """<?xml version="1.0"?>
 <!-- The camera @CAMERA@ as simjudge @VERSION@ describes it; @SCRIPT@ moves it. Put it into your world:
      <include><uri>file:///FOLDER/@MODEL@</uri></include>
      The world needs the systems Sensors (ogre2), UserCommands and SceneBroadcaster. -->
@@ -28,8 +28,8 @@ MODEL = '''<?xml version="1.0"?>
     </link>
   </model>
 </sdf>
-'''
-OPTICS = '''        <camera>
+"""
+OPTICS = """        <camera>
           @BOX_TYPE@<horizontal_fov>@FIELD_RAD@</horizontal_fov>
           <image>
             <width>@WIDTH@</width>
@@ -49,7 +49,7 @@ OPTICS = '''        <camera>
               <s>0</s>
             </intrinsics>
           </lens>
-        </camera>'''
+        </camera>"""
 BOX_TYPE = "<box_type>visible_2d</box_type>\n          "
 TEMPLATE = '''#!/usr/bin/env python3
 """Takes a picture in Gazebo for each frame of a recording: @SOURCE@

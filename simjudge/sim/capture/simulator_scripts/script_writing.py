@@ -18,8 +18,7 @@ from simjudge.sim.capture.camera_path import CameraPath
 from simjudge.sim.capture.replay_source import ReplaySource
 from simjudge.sim.capture.simulator_scripts import carla, chrono, gazebo
 from simjudge.sim.capture.simulator_scripts.simulator_poses import PinholeCamera, camera_body, carla_transform
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.shutter import exposure_stamps
+from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
 
 SIMULATORS = ("gazebo", "carla", "chrono")
 _PACKAGES = ("carla", "gz", "pychrono", "numpy", "PIL")
@@ -81,9 +80,7 @@ def script_files(simulator: str, out: Path) -> list[Path]:
     return files
 
 
-def write_script(
-    simulator: str, out: Path, source: ReplaySource, path: CameraPath, camera: Camera
-) -> SimulatorScript:
+def write_script(simulator: str, out: Path, source: ReplaySource, path: CameraPath, camera: Camera) -> SimulatorScript:
     """Write the files of one simulator.
 
     Args:

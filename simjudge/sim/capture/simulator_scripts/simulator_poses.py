@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass
 
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.sim.sensors.camera.bending import Bend
 from simjudge.sim.sensors.camera.camera import Camera
+from simjudge.sim.sensors.camera.filtering import Bend
 
 _OPTICAL_IN_BODY = Pose(orientation=OPTICAL_ORIENTATION)
 _CENTRED_PX = 0.01

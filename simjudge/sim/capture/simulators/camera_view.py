@@ -10,11 +10,10 @@ from typing import Any
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.simulators.motion_source import MotionPoses, MotionSource
 from simjudge.sim.capture.simulators.simulator_file import CAMERA_FRAME, ImageFields
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration
+from simjudge.sim.sensors.camera.calibration_file import message_calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration
+from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
 
 AXES: Mapping[str, Pose] = {
     "optical": Pose(),

@@ -60,9 +60,7 @@ def _find(name: str, simulator: SimulatorFile, types: Mapping[str, str]) -> Foun
     return None
 
 
-def _with_names(
-    name: str, fields: LabelFields, topics: tuple[str, ...], types: Mapping[str, str]
-) -> FoundLabels:
+def _with_names(name: str, fields: LabelFields, topics: tuple[str, ...], types: Mapping[str, str]) -> FoundLabels:
     names = _fitting(fields.names_from, (STRING,), types)
     form = "boxes"
     if isinstance(fields, PictureFields | SolidFields):

@@ -51,9 +51,7 @@ def label_recording(
         defaults.min_visible if min_visible is None else min_visible,
     )
     described = with_classes(read_simulator(simulator).content, parse_classes(classes))
-    return read_simulator_recording(
-        source, described, limits, topics=topics, tolerance_ns=round(label_tolerance * 1e9)
-    )
+    return read_simulator_recording(source, described, limits, topics=topics, tolerance_ns=round(label_tolerance * 1e9))
 
 
 def parse_classes(texts: Sequence[str]) -> dict[int, str]:

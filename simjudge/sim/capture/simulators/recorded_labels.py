@@ -234,9 +234,7 @@ def _only(
     fitting = [topic for topic, kind in sorted(types.items()) if kind in kinds]
     found = [topic for topic in fitting if pattern and fnmatchcase(topic, pattern)]
     if len(found) > 1:
-        raise SimjudgeError(
-            f"{where}: several topics could be {pattern}: {', '.join(found)}; choose one with {option}"
-        )
+        raise SimjudgeError(f"{where}: several topics could be {pattern}: {', '.join(found)}; choose one with {option}")
     return found[0] if found else ""
 
 

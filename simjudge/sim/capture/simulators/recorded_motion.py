@@ -79,8 +79,10 @@ class RecordedMotions:
             near = self._topic.strip("/")
             found = [name for name in found if near.startswith(name.rpartition("/")[0].strip("/"))]
         if len(found) != 1:
-            what = f"several camera_info ({', '.join(found)}); choose the camera with --image-topic" if found else (
-                "no camera_info; record it, or give images: {camera: FILE} in a file of the simulator"
+            what = (
+                f"several camera_info ({', '.join(found)}); choose the camera with --image-topic"
+                if found
+                else ("no camera_info; record it, or give images: {camera: FILE} in a file of the simulator")
             )
             raise SimjudgeError(f"{recording.path}: {what}: boxes in space are seen through the camera's lens")
         info = next((message for _, message in decoded_messages(recording, {found[0]}, Losses())), None)
@@ -117,9 +119,7 @@ def frame_motion(recording: Recording, parent: str, child: str) -> RecordedMotio
     if fixed is not None:
         position, orientation = np.array([fixed.position]), np.array([fixed.orientation])
         return RecordedMotion(Trajectory("tf_static", parent, child, np.zeros(1, np.int64), position, orientation))
-    moving = [
-        info.topic for info in recording.topic_infos() if info.type == TRANSFORMS and info.topic.endswith("/tf")
-    ]
+    moving = [info.topic for info in recording.topic_infos() if info.type == TRANSFORMS and info.topic.endswith("/tf")]
     if len(moving) != 1:
         raise SimjudgeError(f"{recording.path}: no transforms say where {child!r} is in {parent!r}; record /tf too")
     return RecordedMotion(read_poses(recording.path, moving[0], parent, child.lstrip("/")).trajectory)

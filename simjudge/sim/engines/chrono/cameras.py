@@ -24,8 +24,7 @@ from simjudge.sim.engines.chrono.probe import ProbeResult
 from simjudge.sim.engines.chrono.versions import Sensor
 from simjudge.sim.engines.chrono.views import FARTHEST, ChronoViews, Noisy, Physical
 from simjudge.sim.engines.contract import Labels
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoPhysical
+from simjudge.sim.sensors.camera.camera import Camera, ChronoPhysical
 from simjudge.sim.sensors.camera.lens import Lens
 
 BRACKETS = (1.0, 1 / 16, 1 / 256)

@@ -27,9 +27,8 @@ from simjudge.sim.engines.chrono.chrono_engine import ChronoEngine
 from simjudge.sim.engines.chrono.feed import Reading, ReadingDelay, ReadingSchedule
 from simjudge.sim.engines.chrono.own_lidar import asked_scans, check_own_lidar, check_own_returns, points
 from simjudge.sim.engines.chrono.steps import STEP
-from simjudge.sim.sensors.inertial.inertial_fields import InertialSpec
 from simjudge.sim.sensors.inertial.noise import NoiseSource
-from simjudge.sim.sensors.inertial.position_fields import IDENTITY, GpsSpec, MagnetometerSpec
+from simjudge.sim.sensors.inertial.sensor_tables import IDENTITY, GpsSpec, InertialSpec, MagnetometerSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import CAR, SensorSpec
 

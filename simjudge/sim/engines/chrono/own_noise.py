@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise
+from simjudge.sim.sensors.camera.camera import ChronoNoise
 
 _FULL = 255.0
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.engines.chrono.lenses import SensorRequest, fit_coefficients
-from simjudge.sim.sensors.camera.chrono_camera import ChronoPhysical
+from simjudge.sim.sensors.camera.camera import ChronoPhysical
 from simjudge.sim.sensors.camera.distortion import Coefficients
 from simjudge.sim.sensors.camera.lens import Lens
 

@@ -28,7 +28,7 @@ from simjudge.sim.engines.chrono.own_lidar import lidar_arguments
 from simjudge.sim.engines.chrono.own_noise import noise_filter
 from simjudge.sim.engines.chrono.phys_camera import PhysCamera, make_deep_camera, make_phys_camera, saved_values
 from simjudge.sim.engines.chrono.versions import Release, camera_arguments
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise
+from simjudge.sim.sensors.camera.camera import ChronoNoise
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 

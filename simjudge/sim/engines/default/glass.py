@@ -55,9 +55,7 @@ class Glass:
         """Bring them to where the tracer computes."""
         self._t, self._rows, self._normals = tracer, tracer.table(rows), normals
 
-    def follow(
-        self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False
-    ) -> GlassPath:
+    def follow(self, hit: Hit, start: Any, direction: Any, *, depth: int = DEPTH, labels: bool = False) -> GlassPath:
         """Rays through all the glass that they meet.
 
         Args:

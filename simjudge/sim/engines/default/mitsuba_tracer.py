@@ -177,9 +177,7 @@ class MitsubaTracer:
         placed = [_put(array, places) for array in arrays]
         dr.eval(*placed)
         rows = [dr.width(places), -1]
-        return [
-            each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)
-        ]
+        return [each.numpy().reshape(rows[: dr.depth_v(array)]) for each, array in zip(placed, arrays, strict=True)]
 
 
 def _put(array: Any, places: Any) -> Any:

@@ -113,7 +113,14 @@ class NumpyTracer:
         return (integer >> min(number, 31)) & 1 > 0
 
     def blocked(
-        self, origin: Any, direction: Any, distance: Any, active: Any, *, together: bool, open_way: Any = False  # noqa: ARG002
+        self,
+        origin: Any,
+        direction: Any,
+        distance: Any,
+        active: Any,
+        *,
+        together: bool,  # noqa: ARG002
+        open_way: Any = False,  # noqa: ARG002
     ) -> Any:
         return np.isfinite(self._search(self._blocking, origin, direction, distance, active, nearest=False)[0])
 

@@ -1,16 +1,16 @@
-"""Scans as the checks take them, from clouds of any driver, raw files, or Argoverse 2 sweeps."""
+"""Scans as the checks of point clouds take them, from any driver, and what a check says of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.display import ShortRepr
+from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import CloudSet, Table
@@ -21,8 +21,7 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar.measured_turns import MeasuredLidar
-from simjudge.sim.sensors.lidar.turn_readers import RAW_FIELDS, raw_files, raw_table, read_turns
+from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, raw_files, raw_table, read_turns
 
 MOST_SCANS = 50
 """Scans of a recording that are looked at, unless more are asked for."""
@@ -157,3 +156,83 @@ def _of_turns(lidar: MeasuredLidar) -> list[CheckedScan]:
         CheckedScan(turn.name, NO_STAMP, turn.points, turn.ring, turn.time, "no times", None, {})
         for turn in lidar.turns
     ]
+
+
+PASS, FAIL, NOT_CHECKED = "pass", "FAIL", "not checked"
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What one check says.
+
+    Attributes:
+        figure: what was measured, with its unit; "" where it was not checked.
+        note: where it is worst, or why it was not checked; "" for nothing.
+    """
+
+    check: str
+    verdict: str
+    figure: str
+    limit: str
+    note: str = ""
+
+    @classmethod
+    def measured(cls, check: str, figure: str, limit: str, note: str = "", *, good: bool) -> CheckOutcome:
+        """An outcome with a figure."""
+        return cls(check, PASS if good else FAIL, figure, limit, "" if good else note)
+
+    @classmethod
+    def unknown(cls, check: str, limit: str, why: str) -> CheckOutcome:
+        """An outcome of a check that cannot be made."""
+        return cls(check, NOT_CHECKED, "", limit, why)
+
+
+@dataclass(frozen=True)
+class LidarContract:
+    """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge check lidar`.
+
+    Attributes:
+        losses: clouds that could not be read.
+    """
+
+    name: str
+    scans: int
+    outcomes: Sequence[CheckOutcome]
+    losses: Losses = field(default_factory=Losses)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed. Checks that cannot be made do not count."""
+        return all(each.verdict != FAIL for each in self.outcomes)
+
+    @property
+    def failed(self) -> list[str]:
+        """The names of the checks that failed."""
+        return [each.check for each in self.outcomes if each.verdict == FAIL]
+
+    @property
+    def headline(self) -> str:
+        """How many checks passed, failed and cannot be made."""
+        count = {
+            verdict: sum(each.verdict == verdict for each in self.outcomes) for verdict in (PASS, FAIL, NOT_CHECKED)
+        }
+        scans = f"{self.scans} scan{'s' if self.scans != 1 else ''}"
+        return f"{scans}: {count[PASS]} checks passed, {count[FAIL]} failed, {count[NOT_CHECKED]} cannot be made"
+
+    @property
+    def table(self) -> SummaryTable:
+        """A row a check."""
+        rows = [[each.check, each.verdict, each.figure, each.limit, each.note] for each in self.outcomes]
+        return SummaryTable(["check", "verdict", "measured", "limit", "note"], rows, text_columns=5)
+
+    def summary(self) -> Summary:
+        """What it says, for a person to read."""
+        return Summary(self.name, self.headline, [self.table, *self.losses.lines()])
+
+    def __str__(self) -> str:
+        """The table."""
+        return self.summary().text()
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        return self.summary().html()

@@ -21,8 +21,8 @@ from simjudge.sim.capture.recorded_camera_path import CameraPathOptions
 from simjudge.sim.capture.simulator_scripts.replay_elsewhere import write_replay_script
 from simjudge.sim.capture.simulator_scripts.script_writing import SIMULATORS
 from simjudge.sim.capture.simulator_scripts.simulator_poses import PinholeCamera, camera_body, carla_transform
-from simjudge.sim.sensors.camera.bending import Bend
 from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.filtering import Bend
 
 FLIP = np.diag([1.0, -1.0, 1.0])
 """From a right-handed world to CARLA's: y to the other side."""

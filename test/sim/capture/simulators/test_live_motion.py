@@ -49,9 +49,10 @@ def test_interpolated_poses_are_those_of_the_recording(tmp_path):
     every.sort(key=lambda row: row[1])
     write_mcap(tmp_path / "a.mcap", every)
     whole, live = RecordedMotions(Recording(tmp_path / "a.mcap"), None), LiveMotions()
-    asked = [source.topic_motion("/pose") for source in (whole, live)], [
-        source.frame_motion("map", "eye") for source in (whole, live)
-    ]
+    asked = (
+        [source.topic_motion("/pose") for source in (whole, live)],
+        [source.frame_motion("map", "eye") for source in (whole, live)],
+    )
     wanted = [times[0] - 5 * MS, *(times[3] + 9_777_777 * index for index in range(50)), times[30], times[40] + 3]
     waiting = [(motions, stamp) for stamp in sorted(wanted) for motions in asked]
     early = 0

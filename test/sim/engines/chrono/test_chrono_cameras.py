@@ -14,10 +14,8 @@ from simjudge.sim.engines.chrono.phys_camera import PhysCamera
 from simjudge.sim.engines.chrono.probe import ProbeResult
 from simjudge.sim.engines.chrono.versions import FACTORS, SENSORS
 from simjudge.sim.engines.chrono.views import FARTHEST
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 WALL = 3.0
 

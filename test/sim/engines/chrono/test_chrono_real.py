@@ -24,10 +24,8 @@ from simjudge.sim.engines.chrono.views import FARTHEST
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sim.sensors.inertial.noise import NoiseModel
 from simjudge.sim.sensors.lidar.lidar import LidarNoise
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec

@@ -15,8 +15,7 @@ from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.isp import shot_noise
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -1,8 +1,9 @@
-"""Point clouds, and the 3-D boxes beside them, out of a recording: what a topic holds, and single clouds of it."""
+"""Readings of sensors out of a recording: point clouds and 3-D boxes, an IMU's readings, a GPS receiver's track."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.text import nearest_name
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
@@ -28,6 +30,8 @@ from simjudge.data.rosbag2.recorded_poses import (
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
 from simjudge.geometry.transforms import TransformTree
+from simjudge.sim.sensors.inertial.imu_calibration import PARTS, ImuSeries
+from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,3 +221,122 @@ def read_static_transforms(recording: Recording, losses: Losses) -> TransformTre
 
 def _vector(numbers: Any) -> tuple[float, float, float]:
     return float(numbers.x), float(numbers.y), float(numbers.z)
+
+
+FIX = "sensor_msgs/msg/NavSatFix"
+_LATITUDE = 90.0
+_NO_FIX = 0
+"""NavSatStatus.status below which there is no fix."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GpsTrack(ShortRepr):
+    """Fixes of a GPS receiver, in the order of the recording.
+
+    Attributes:
+        stamp: int64 (N,), nanoseconds: of the headers; where all of those are 0, the times of recording.
+        place: (N, 3): latitude and longitude, degrees, and altitude above the ellipsoid, metres.
+    """
+
+    topic: str
+    stamp: IntArray
+    place: FloatArray
+
+    def __len__(self) -> int:
+        """The number of fixes."""
+        return len(self.stamp)
+
+    def metres(self, about: GpsTrack | None = None) -> FloatArray:
+        """The track on a plane.
+
+        Args:
+            about: the track whose first fix is the origin; None: this one.
+
+        Returns:
+            (N, 3), metres east, north and up of that fix, in its tangent plane.
+        """
+        latitude, longitude, altitude = (about or self).place[0].tolist()
+        return geodetic_to_enu(self.place, (longitude, latitude, altitude))
+
+
+def read_gps(recording: Recording, topic: str, losses: Losses) -> GpsTrack:
+    """Read sensor_msgs/NavSatFix messages.
+
+    Args:
+        losses: takes messages that cannot be decoded, that say they have no fix, or whose numbers are no place. An
+            altitude that is not finite counts as 0: receivers without one write NaN.
+    """
+    stamps, times, places = [], [], []
+    for stored, message in decoded_messages(recording, {topic}, losses):
+        place = (float(message.latitude), float(message.longitude), float(message.altitude))
+        where = f"{recording.path}: {topic} at {format_seconds(stored.time)}"
+        if message.status.status < _NO_FIX:
+            losses.add("GPS messages without a fix", where)
+        elif not (abs(place[0]) <= _LATITUDE and np.isfinite(place[1])):
+            losses.add("GPS messages whose numbers are no place", where)
+        else:
+            stamps.append(header_stamp(message.header))
+            times.append(stored.time)
+            places.append((*place[:2], place[2] if np.isfinite(place[2]) else 0.0))
+    stamp = np.array(stamps if any(stamps) else times, np.int64)
+    return GpsTrack(topic, stamp, np.array(places, np.float64).reshape(-1, 3))
+
+
+IMU = "sensor_msgs/msg/Imu"
+_FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleration"}
+
+
+def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Losses]:
+    """Read sensor_msgs/Imu messages.
+
+    Stamps are those of the headers; where all of them are 0, the times of recording. Readings that are not finite, or
+    whose stamp is not later than that of the reading before, are left out. A part whose covariance begins with -1 is
+    not there.
+
+    Args:
+        topic: of the messages; None: there must be only one.
+    """
+    recording = Recording(path)
+    name = _choose(recording, topic)
+    where, losses = f"{recording.path}: {name}", Losses()
+    stamps, times, rows, absent = [], [], [], np.ones(2, np.bool_)
+    for stored, message in decoded_messages(recording, {name}, losses):
+        stamps.append(header_stamp(message.header))
+        times.append(stored.time)
+        vectors = [getattr(message, field) for field in _FIELDS.values()]
+        rows.append([float(number) for each in vectors for number in (each.x, each.y, each.z)])
+        absent &= [getattr(message, f"{field}_covariance")[0] == -1 for field in _FIELDS.values()]
+    if not rows:
+        raise SimjudgeError(f"{where}: holds no message that can be read")
+    stamp, values = np.array(stamps if any(stamps) else times, np.int64), np.array(rows)
+    finite = np.isfinite(values).all(axis=1)
+    newest = np.maximum.accumulate(np.where(finite, stamp, np.iinfo(np.int64).min))
+    later = np.concatenate([[True], stamp[1:] > newest[:-1]])
+    for kind, wrong in (
+        ("readings with numbers that are not finite", ~finite),
+        ("readings whose stamp is not later than the one before", finite & ~later),
+    ):
+        for row in np.flatnonzero(wrong).tolist():
+            losses.add(kind, f"{where} at {format_seconds(int(stamp[row]))}")
+    kept = finite & later
+    parts = {part: values[kept, 3 * i : 3 * i + 3] for i, part in enumerate(PARTS) if not absent[i]}
+    if not parts or not kept.any():
+        raise SimjudgeError(f"{where}: holds neither turn rates nor accelerations")
+    recording.losses.extend(losses)
+    return ImuSeries(where, stamp[kept], parts), recording.losses
+
+
+def _choose(recording: Recording, topic: str | None) -> str:
+    topics = [info.topic for info in recording.topic_infos() if info.type == IMU]
+    if topic is not None:
+        name = topic if topic in topics else "/" + topic.lstrip("/")
+        if name not in topics:
+            raise UsageError(f"{recording.path}: {topic} is no topic of {IMU}{nearest_name(topic, topics)}")
+        return name
+    if not topics:
+        raise SimjudgeError(f"{recording.path}: holds no {IMU}; it holds {', '.join(recording.topics) or 'no topic'}")
+    # A simulated drive has the truth of each sensor beside it.
+    measured = [name for name in topics if not name.endswith(TRUTH)] or topics
+    if len(measured) > 1:
+        raise UsageError(f"{recording.path}: several IMUs; choose one with --topic: {', '.join(measured)}")
+    return measured[0]

@@ -25,11 +25,9 @@ from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
 from simjudge.sim.capture.ground_truth import ground_truth
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.chrono import buffers
-from simjudge.sim.engines.chrono.cameras import ChronoCameras
-from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult
 from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor
-from simjudge.sim.engines.chrono.probe import ProbeResult
-from simjudge.sim.engines.chrono.versions import Factor
+from simjudge.sim.engines.chrono.modules import Factor, frame_pose
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens

@@ -10,7 +10,7 @@ from simjudge.bridge.live_lidar import lidar_views
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.bridge.visuals import chrono_frame
 from simjudge.core.errors import UsageError
-from simjudge.sim.engines.chrono.probe import ProbeResult, probe
+from simjudge.sim.engines.chrono.cameras import ProbeResult, probe
 from simjudge.sim.engines.chrono.views import ChronoViews
 
 

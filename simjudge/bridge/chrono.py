@@ -40,10 +40,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorFeed
-from simjudge.sim.engines.chrono.frames import frame_pose
-from simjudge.sim.engines.chrono.modules import load_modules, missing_modules
+from simjudge.sim.engines.chrono.modules import frame_pose, identify_release, load_modules, missing_modules
 from simjudge.sim.engines.chrono.own_lidar import check_own_lidar, check_single_rays
-from simjudge.sim.engines.chrono.versions import identify_release
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_spec import SensorSpec

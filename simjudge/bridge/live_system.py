@@ -12,8 +12,7 @@ from simjudge.bridge.visuals import body_mesh, label_body, labels_of, reference_
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.modules import Modules
-from simjudge.sim.engines.chrono.versions import Release
+from simjudge.sim.engines.chrono.modules import Modules, Release
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Poses
 from simjudge.sim.scene.model import NO_INSTANCE, Scene, Surface, Thing
 from simjudge.sim.sensors.sensor_spec import CAR

@@ -6,7 +6,7 @@ from typing import Any
 
 from simjudge.bridge.visuals import reference_pose
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.wheels import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
+from simjudge.sim.engines.chrono.wheeled_car import SPINDLES, bicycle_angle, wheel_angles, wheel_spins
 from simjudge.sim.vehicle.car_appearance import WHEELS
 from simjudge.sim.vehicle.car_joints import JointAngles, JointTracker
 from simjudge.sim.vehicle.robot_description import WheelFigures

@@ -11,7 +11,7 @@ from simjudge.bridge.live_camera import CameraPlace, LiveCamera
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.engines.chrono.probe import ProbeResult
+from simjudge.sim.engines.chrono.cameras import ProbeResult
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera

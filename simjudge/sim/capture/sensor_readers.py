@@ -15,7 +15,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.text import near_name
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.capture.scanning import CapturedScan, LidarCapture
-from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.engines.contract import BodyMotion, Poses, SensedWorld
 from simjudge.sim.sensors.inertial.encoders import WheelEncoders, WheelMotion
 from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor, ReadingClock, Readings

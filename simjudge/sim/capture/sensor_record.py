@@ -21,7 +21,7 @@ from simjudge.data.rosbag2.interfaces import BOXES_3D
 from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.sim.capture.scanning import CapturedScan, ObjectBoxes
 from simjudge.sim.capture.sensor_readers import SensorEvent
-from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.sensors.inertial.sensor_tables import EncodersSpec, ImuSpec, InertialSpec
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.lidar.scan import makes_laser_scans, point_table, scan_message, true_point_table

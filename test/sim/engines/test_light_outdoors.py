@@ -8,7 +8,7 @@ from light_scenes import ball, lamp, looking, narrow, plain, scene, sheet, thing
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default.packed_surroundings import sky_light
+from simjudge.sim.engines.default.packed import sky_light
 from simjudge.sim.scene.model import Fog, Sky, Sun, Surface
 from simjudge.sim.sensors.camera.lens import lens_with_field
 

@@ -18,9 +18,9 @@ needs_mitsuba = pytest.mark.skipif(choose_variant() == "numpy", reason="Mitsuba 
 @pytest.fixture
 def trees():
     load_mitsuba()
-    from simjudge.sim.engines.default import mitsuba_trees  # noqa: PLC0415 - needs its variant set
+    from simjudge.sim.engines.default import mitsuba_tracer  # noqa: PLC0415 - needs its variant set
 
-    return mitsuba_trees
+    return mitsuba_tracer
 
 
 @needs_mitsuba

@@ -56,7 +56,9 @@ def test_filters_of_ones_own_are_found(folder, monkeypatch, way):
     if way == "entry point":
         monkeypatch.syspath_prepend(folder)
         entry = EntryPoint("own", "own_filters", filter_registry.GROUP)
-        monkeypatch.setattr(filter_registry, "entry_points", lambda group: [entry] if group == "simjudge.filters" else [])
+        monkeypatch.setattr(
+            filter_registry, "entry_points", lambda group: [entry] if group == "simjudge.filters" else []
+        )
     elif way == "plugin":
         add_plugin("own_filters")
     else:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.body_engine import BodyEngine
-from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.engines.default.variant import choose_variant, describe_variant
 from simjudge.sim.engines.default.variant import limit_threads as limit_mitsuba_threads
@@ -26,7 +25,7 @@ from simjudge.sim.vehicle.vehicle import Vehicle
 if TYPE_CHECKING:
     from simjudge.sim.engines.default.light import Light
     from simjudge.sim.engines.default.resting_rays import RestingRays
-    from simjudge.sim.engines.timed_rays import TimedRays
+    from simjudge.sim.engines.ray_search import TimedRays
 
 
 class DefaultEngine(BodyEngine[Bodies]):
@@ -90,7 +89,7 @@ class DefaultEngine(BodyEngine[Bodies]):
         self._moved()
         if self._timed is None:
             from simjudge.sim.engines.default.resting_rays import RestingRays  # noqa: PLC0415 - as Light below
-            from simjudge.sim.engines.timed_rays import TimedRays  # noqa: PLC0415 - compiles its loops
+            from simjudge.sim.engines.ray_search import TimedRays  # noqa: PLC0415 - compiles its loops
 
             met = [as_lidars_meet_it(thing) for thing in self.things]
             self._resting = RestingRays(met)

@@ -14,24 +14,29 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.sim.engines.default import shading
-from simjudge.sim.engines.default.bumps import Bumps
 from simjudge.sim.engines.default.camera_rays import Rays, Spot, View
-from simjudge.sim.engines.default.glass import OFFSET, Glass
-from simjudge.sim.engines.default.indirect_light import BOUNCE_SPREAD, IndirectLight
+from simjudge.sim.engines.default.lookups import (
+    BOUNCE_SPREAD,
+    OFFSET,
+    Bumps,
+    Glass,
+    IndirectLight,
+    Surroundings,
+    TextureLookup,
+    fraction,
+)
 from simjudge.sim.engines.default.open_cells import NO_CELLS, PLANE, OpenCells
 from simjudge.sim.engines.default.packed import (
     CORNERS,
     EMISSION,
     FACET,
     LAMP,
+    LOOKUP,
     SURFACE,
     TABLE_ROW,
     Floats,
     Packed,
 )
-from simjudge.sim.engines.default.packed_textures import LOOKUP
-from simjudge.sim.engines.default.surroundings import Surroundings
-from simjudge.sim.engines.default.texture_lookup import TextureLookup, fraction
 from simjudge.sim.engines.default.tracer import Hit, Tracer
 
 _GLIMPSED = 4

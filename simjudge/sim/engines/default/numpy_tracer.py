@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.sim.engines.bvh import Tree, grow, grow_forest, search
 from simjudge.sim.engines.default.packed import Floats
 from simjudge.sim.engines.default.tracer import Hit, Input, Output
+from simjudge.sim.engines.ray_search import Tree, grow, grow_forest, search
 from simjudge.sim.scene.model import Mesh
 
 

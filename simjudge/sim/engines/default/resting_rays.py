@@ -11,7 +11,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Hits
 from simjudge.sim.engines.default.packed import Floats, world_vertices
-from simjudge.sim.engines.default.tracers import make_tracer
+from simjudge.sim.engines.default.variant import make_tracer
 from simjudge.sim.scene.model import Thing
 
 _GRAZING = 1e-6

@@ -19,8 +19,7 @@ def main(variant: str) -> None:
     import mitsuba  # noqa: PLC0415 - in the trial's process only
 
     mitsuba.set_variant(variant)
-    from simjudge.sim.engines.default.mitsuba_tracer import MitsubaTracer  # noqa: PLC0415 - needs the variant
-    from simjudge.sim.engines.default.mitsuba_trees import Part  # noqa: PLC0415 - likewise
+    from simjudge.sim.engines.default.mitsuba_tracer import MitsubaTracer, Part  # noqa: PLC0415 - needs its variant set
 
     corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
     plate = Mesh(corners, np.array([[0, 1, 2], [0, 2, 3]]), corners[:, :2], np.tile([0.0, 0, 1], (4, 1)))

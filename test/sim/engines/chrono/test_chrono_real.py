@@ -15,11 +15,10 @@ from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
 from simjudge.sim.capture.exposure import gather_light
 from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.cameras import DISTANCE, plate, probe
 from simjudge.sim.engines.chrono.lenses import SensorRequest
 from simjudge.sim.engines.chrono.other_sensors import EARTH, CarSensors
-from simjudge.sim.engines.chrono.probe import DISTANCE, plate, probe
-from simjudge.sim.engines.chrono.scenes import plan_scene
-from simjudge.sim.engines.chrono.stage import ChronoScene
+from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_scene
 from simjudge.sim.engines.chrono.views import FARTHEST
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine

@@ -17,10 +17,10 @@ from std_srvs.srv import SetBool, Trigger
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
-from simjudge.sim.capture.camera_record import fixed_mounts
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_record import fixed_mounts
 from simjudge.sim.driving.closed_loop import Referee
 from simjudge.sim.driving.drive import (
     DriveOptions,

@@ -19,8 +19,7 @@ from simjudge.bridge.visuals import reference_pose
 from simjudge.core.errors import UsageError
 from simjudge.core.stamps import stamp_to_name
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import CapturedFrame, FrameFinisher, RawFrame
-from simjudge.sim.capture.exposure import FrameExposure
+from simjudge.sim.capture.capture import CapturedFrame, FrameExposure, FrameFinisher, RawFrame
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
 from simjudge.sim.engines.contract import Labels, SceneState

@@ -9,10 +9,9 @@ from simjudge.bridge.live_camera import LiveFrame
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.camera_record import CameraRecorder
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
-from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.camera.rig import MountedCamera

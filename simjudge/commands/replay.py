@@ -133,8 +133,8 @@ def _write_script(
     simulator: str, bag: Path, out: Path, camera: str, given: Mapping[str, object], where: Mapping[str, Any]
 ) -> None:
     """Write the files for another simulator; `given` are options that belong to a scene of ours."""
-    from simjudge.sim.capture.recorded_camera_path import CameraPathOptions
-    from simjudge.sim.capture.simulator_scripts.replay_elsewhere import write_replay_script
+    from simjudge.sim.capture.replay_elsewhere import write_replay_script
+    from simjudge.sim.capture.replay_plan import CameraPathOptions
 
     needless = [name for name, value in given.items() if value is not None]
     if needless:

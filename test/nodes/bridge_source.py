@@ -10,8 +10,7 @@ from simjudge.bridge.live_record import BridgeSetup
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.nodes.bridge_topics import bridge_topics
-from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
+from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure
 from simjudge.sim.capture.ground_truth import GroundTruth
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.engines.contract import Labels, SceneState

@@ -10,8 +10,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import is_free_position
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at
+from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera

@@ -17,9 +17,9 @@ from simjudge.sim.capture.camera_poses import CameraPoses
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.light_factors import LightFactors
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LightFactors
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_spec import SensorSpec

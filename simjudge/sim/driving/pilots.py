@@ -13,8 +13,7 @@ from simjudge.core.errors import UsageError
 from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.scanning import CapturedScan
-from simjudge.sim.capture.sensor_feed import SensorBatch
-from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.capture.sensor_feed import SensorBatch, SensorEvent
 from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
 from simjudge.sim.driving.driver import Driver
 from simjudge.sim.driving.driver_kinds import DEFAULT_LIDAR

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import MessageRecording
-from simjudge.sim.capture.camera_record import CameraRecorder, fixed_mounts
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
-from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.capture.sensor_record import CameraRecorder, SensorMessages, fixed_mounts
 from simjudge.sim.driving.closed_loop import ClosedLoop, DriveEvent, DrivenCommand, RecordedFrame
 from simjudge.sim.sensors.camera.camera_messages import TF_TOPIC
 from simjudge.sim.sensors.sensor_spec import CAR

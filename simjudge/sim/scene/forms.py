@@ -21,8 +21,7 @@ from simjudge.sim.scene import solid_meshes
 from simjudge.sim.scene.floor import radius_from_above
 from simjudge.sim.scene.ground import ground_collider
 from simjudge.sim.scene.mesh_files import MeshFile, main_surface, read_mesh
-from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, Paint, Surface, Thing
-from simjudge.sim.scene.motion_path import MotionPath
+from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, MotionPath, Paint, Surface, Thing
 from simjudge.sim.scene.scene_file import SceneDocument
 from simjudge.sim.scene.surfaces import Repeat, Surfaces
 from simjudge.sim.scene.thing_fields import SHAPES, KindFields, PartFields, ShapeFields

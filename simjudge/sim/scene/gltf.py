@@ -20,9 +20,8 @@ from simjudge.core.images import RgbImage
 from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import one_line
 from simjudge.sim.scene.colour import image_to_linear
-from simjudge.sim.scene.image_textures import normals_from_image
+from simjudge.sim.scene.mesh_files import normals_from_image, smooth_normals
 from simjudge.sim.scene.model import Colour, Mesh, Surface
-from simjudge.sim.scene.obj import smooth_normals
 
 _LARGEST = 2**30
 """Bytes of the largest file that is read."""

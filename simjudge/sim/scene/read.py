@@ -10,28 +10,93 @@ things:
 lights:
   lamp: {at: [0, 0, 2.5], intensity: 8, range: 10}
 ambient: 0.1
+
+`scene_digest` is a fingerprint of what a scene's files say, not of what is computed from it: poses, meshes and textures
+are computed in floating point. Their last bits depend on the processor and its libraries.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from simjudge.core.arrays import FloatArray
+from simjudge.core.digest import hash_value
 from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
-from simjudge.sim.scene.checks import check_ground, check_lights, check_names
-from simjudge.sim.scene.file_content import SceneContent, read_content
+from simjudge.sim.scene.file_content import FILE_FIELDS, SceneContent, read_content
 from simjudge.sim.scene.floor import Floor
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
-from simjudge.sim.scene.lights import build_lights
-from simjudge.sim.scene.model import NO_INSTANCE, Scene, Thing
-from simjudge.sim.scene.outdoors import build_fog, build_sky, build_sun
+from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_sun
+from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
+from simjudge.sim.scene.model import NO_INSTANCE, Mesh, PointLight, Scene, Thing
 from simjudge.sim.scene.placements import place_all
-from simjudge.sim.scene.radiance_fields import linear_radiance
-from simjudge.sim.scene.scene_fields import MOST_INSTANCES
+from simjudge.sim.scene.scene_fields import MOST_INSTANCES, linear_radiance
 from simjudge.sim.scene.scene_file import SceneDocument, SceneFile
 from simjudge.sim.scene.scripted_motion import build_motion_path
 from simjudge.sim.scene.thing_fields import SceneThingFields
+
+_INSIDE = 0.75
+"""Turns of a mesh around a point from which on the point is inside: 1 in a closed one, up to 1/2 before a plane."""
+
+
+def check_names(path: Path, things: Sequence[Thing]) -> None:
+    """Refuse two things of one name, or the car's."""
+    seen: set[str] = set()
+    for thing in things:
+        if thing.name.split("/")[0] == "vehicle":
+            raise SimjudgeError(f"{path}: {thing.name}: the car is called so; take another name")
+        if thing.name in seen:
+            raise SimjudgeError(f"{path}: {thing.name}: two things have this name; rename one")
+        seen.add(thing.name)
+
+
+def check_ground(path: Path, things: Sequence[Thing]) -> None:
+    """Refuse free things that would fall for ever."""
+    free = [thing for thing in things if thing.motion == "free"]
+    solid = any(thing.motion == "static" and thing.collider.kind != "none" for thing in things)
+    if free and not solid:
+        raise SimjudgeError(f"{path}: {free[0].name}: it is free and would fall for ever; add a plane at z = 0")
+
+
+def check_lights(path: Path, lights: Sequence[PointLight], things: Sequence[Thing]) -> None:
+    """Refuse lamps inside something closed: they light nothing outside."""
+    if not lights:
+        return
+    at = np.array([light.position for light in lights])
+    for thing in things:
+        local = thing.pose.to_body(at)
+        vertices = thing.mesh.vertices
+        boxed = np.all((local > vertices.min(0)) & (local < vertices.max(0)), axis=1)
+        for index in np.flatnonzero(boxed):
+            if winding_number(thing.mesh, local[index]) > _INSIDE:
+                x, y, z = at[index]
+                raise SimjudgeError(
+                    f"{path}: lights: the lamp at x {x:g}, y {y:g}, z {z:g} is inside {thing.name}, where it lights"
+                    " nothing; move it out"
+                )
+
+
+def winding_number(mesh: Mesh, point: FloatArray) -> float:
+    """How often a mesh encloses a point (3,), its winding number: 1 inside a closed one, 0 outside.
+
+    Solid angles after Van Oosterom and Strackee, "The solid angle of a plane triangle" (1983).
+
+    Args:
+        point: x, y, z in the mesh's frame, metres.
+    """
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] - point for k in range(3))
+    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+    volume = np.sum(a * np.cross(b, c), axis=1)
+    rest = la * lb * lc + np.sum(a * b, 1) * lc + np.sum(b * c, 1) * la + np.sum(c * a, 1) * lb
+    return float(np.sum(np.arctan2(volume, rest))) / (2 * math.pi)
+
 
 _UPRIGHT = 1 - 1e-9
 """Cosine of the angle to the vertical within which something stands upright."""
@@ -137,3 +202,26 @@ def _numbered(document: SceneDocument, placed: list[PlacedForm], wanted: dict[st
                 )
         things += each.things(instance)
     return things
+
+
+def scene_digest(given: str | Path, seed: int = 0) -> str:
+    """Hash what a scene's file says, with all that it extends, what its seed draws, and the files that it names."""
+    path = find_file(given, SCENE)
+    return hash_value([path.stem, seed, _with_files(read_content(path, seed).content)])
+
+
+def _with_files(content: Any) -> Any:
+    """The content with what files hold in place of their paths."""
+    if isinstance(content, list):
+        return [_with_files(each) for each in content]
+    if not isinstance(content, Mapping):
+        return content
+    return {
+        str(key): _file_digest(Path(each)) if key in FILE_FIELDS and isinstance(each, str) else _with_files(each)
+        for key, each in content.items()
+    }
+
+
+def _file_digest(path: Path) -> str:
+    """Of a mesh what was read, because materials and images may stand in further files."""
+    return hash_value(read_mesh(path, materials=True)) if path.suffix.lower() in SUFFIXES else hash_files(path)

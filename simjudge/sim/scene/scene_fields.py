@@ -1,15 +1,29 @@
-"""Types of fields in a scene's file: points, colours, areas, references by name or number."""
+"""Types of fields in a scene's file: points, colours, areas, references, light, paths of what moves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.field_types import FieldType, Number, Text, Vector, Whole, conflict, is_number, refusal
+from simjudge.core.documents import Fields
+from simjudge.core.field_types import (
+    Choice,
+    FieldType,
+    Flag,
+    Number,
+    NumberList,
+    Text,
+    Vector,
+    Whole,
+    conflict,
+    is_number,
+    refusal,
+)
 from simjudge.core.text import one_line
-from simjudge.sim.scene.colour import parse_srgb, to_linear
+from simjudge.sim.scene.colour import parse_srgb, temperature_to_linear, to_linear
 
 FARTHEST = 1e5
 """Metres; single-precision rays see nothing sensible beyond. No number of a scene's file is larger."""
@@ -193,3 +207,78 @@ Area = Annotated[tuple[float, float, float, float], AreaType()]
 Colour = Annotated[tuple[float, float, float], ColourType()]
 Name = Annotated[str, NameType()]
 Reference = Annotated[str, Text("a name")]
+
+
+_COOLEST = 1667.0
+"""Kelvin; the fit of `colour.temperature_to_linear` begins here."""
+_HOTTEST = 25000.0
+"""Kelvin; the fit of `colour.temperature_to_linear` ends here."""
+
+
+def _number_or_fields(value: Any) -> str:
+    return "fields" if isinstance(value, dict) else "number"
+
+
+class TintFields(Fields):
+    """A tint of light: a colour, or a temperature."""
+
+    colour: Colour | None = None
+    """Tint (sRGB)."""
+    temperature: Annotated[float, Number(ge=_COOLEST, le=_HOTTEST)] | None = None
+    """Kelvin; the luminance is kept."""
+
+    @model_validator(mode="after")
+    def _check_tint(self) -> TintFields:
+        if self.colour is not None and self.temperature is not None:
+            raise conflict("the colour says it; remove one of the two", "temperature")
+        return self
+
+    def tinted(self, amount: float) -> tuple[float, float, float]:
+        """Linear RGB of an amount of light."""
+        tint = self.colour or (1.0, 1.0, 1.0)
+        if self.temperature is not None:
+            red, green, blue = temperature_to_linear(self.temperature).tolist()
+            tint = (red, green, blue)
+        return amount * tint[0], amount * tint[1], amount * tint[2]
+
+
+class RadianceFields(TintFields):
+    """An amount of light with a tint."""
+
+    radiance: NotNegative
+    """1 is an image's full scale at gain 1."""
+
+
+Radiance = Annotated[
+    Annotated[NotNegative, Tag("number")] | Annotated[RadianceFields, Tag("fields")], Discriminator(_number_or_fields)
+]
+
+
+def linear_radiance(given: float | RadianceFields) -> tuple[float, float, float]:
+    """Linear RGB of a radiance: a number, or {radiance, colour or temperature}."""
+    return given.tinted(given.radiance) if isinstance(given, RadianceFields) else (given, given, given)
+
+
+class MotionPathFields(Fields):
+    """A path through waypoints; a thing on it obeys no physics, others bump into it."""
+
+    waypoints: Annotated[tuple[Point, ...], Field(min_length=2)]
+    """Points [x, y, z] or [x, y], metres: where the thing's origin goes."""
+    speed: Positive | None = None
+    """Metres a second, the same all along; in place of `times`."""
+    times: Annotated[tuple[float, ...], NumberList(ge=0, le=FARTHEST)] | None = None
+    """Seconds since the start at which it is at each waypoint, and, on a closed path, back at the first."""
+    smooth: Annotated[bool, Flag()] = False
+    """Along a smooth line through the waypoints; straight from one to the next, if left out."""
+    closed: Annotated[bool, Flag()] = False
+    """From the last waypoint back to the first, again and again; it stays at the last, if left out."""
+    facing: Annotated[Literal["along", "fixed"], Choice()] = "along"
+    """Its x axis looks ahead along the path, or stays as yaw, pitch and roll have it."""
+    start: Amount = 0.0
+    """Seconds of the path that are over when the scene starts; below 0, it sets out later (on a closed path, it is as
+    far from the path's end)."""
+
+    @model_validator(mode="after")
+    def _check_pace(self) -> MotionPathFields:
+        self.only("speed", "times", subject="a path")
+        return self

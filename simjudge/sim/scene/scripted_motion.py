@@ -16,8 +16,8 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Location
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.motion_path import MotionPath
-from simjudge.sim.scene.motion_path_fields import MotionPathFields
+from simjudge.sim.scene.model import MotionPath
+from simjudge.sim.scene.scene_fields import MotionPathFields
 from simjudge.sim.scene.scene_file import SceneDocument
 
 _APART = 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.progress import Advance
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.pose_choice import choose_camera_poses
+from simjudge.sim.capture.camera_poses import choose_camera_poses
 from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene
 from simjudge.sim.sensors.camera.camera import Camera

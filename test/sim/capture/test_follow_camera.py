@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.follow_camera import FollowCamera
+from simjudge.sim.capture.lock_step import FollowCamera
 from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import Follow
 

@@ -13,8 +13,7 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from simjudge.data.sets import read_set
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
 from simjudge.sim.capture.sensor_feed import SensorFeed

@@ -5,8 +5,7 @@ import pytest
 import yaml
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at
+from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box

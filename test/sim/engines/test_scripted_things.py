@@ -11,8 +11,7 @@ from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.scenes import plan_scene
 from simjudge.sim.engines.default.bodies import Bodies
-from simjudge.sim.scene.model import Collider, Surface, Thing
-from simjudge.sim.scene.motion_path import MotionPath
+from simjudge.sim.scene.model import Collider, MotionPath, Surface, Thing
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 
 SPEED = 0.5

@@ -10,7 +10,7 @@ import yaml
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import SCENE, shipped_files
-from simjudge.sim.scene.centre_lines import tightest_radius
+from simjudge.sim.scene.floor import tightest_radius
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 

@@ -15,13 +15,12 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.text import one_line
 from simjudge.sim.scene.colour import parse_srgb, to_linear
-from simjudge.sim.scene.textures import floors, objects, walls
+from simjudge.sim.scene.textures.floors_and_walls import FLOORS, WALLS
 from simjudge.sim.scene.textures.noise import Image
+from simjudge.sim.scene.textures.objects import OBJECTS
 
 Pattern = Callable[..., Image]
-_PATTERNS: dict[str, Pattern] = {
-    function.__name__: function for module in (floors, walls, objects) for function in module.PATTERNS
-}
+_PATTERNS: dict[str, Pattern] = {function.__name__: function for function in (*FLOORS, *WALLS, *OBJECTS)}
 _LIMITS = {"size": (16, 4096), "seed": (0, 2**31), "stripes": (0, 9)}
 _COUNTS = (1, 64)
 """Limits of whole numbers: of those by name, and of tiles, columns and the like."""

@@ -17,10 +17,14 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import load_xml
 from simjudge.data.sets import read_set
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.recorded_camera_path import CameraPathOptions
-from simjudge.sim.capture.simulator_scripts.replay_elsewhere import write_replay_script
-from simjudge.sim.capture.simulator_scripts.script_writing import SIMULATORS
-from simjudge.sim.capture.simulator_scripts.simulator_poses import PinholeCamera, camera_body, carla_transform
+from simjudge.sim.capture.replay_elsewhere import (
+    SIMULATORS,
+    PinholeCamera,
+    camera_body,
+    carla_transform,
+    write_replay_script,
+)
+from simjudge.sim.capture.replay_plan import CameraPathOptions
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.filtering import Bend
 

@@ -8,10 +8,8 @@ from space_worlds import STAMPS, camera_at, head, isaac, new, pose_message, tran
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.simulators.camera_view import CameraView
-from simjudge.sim.capture.simulators.label_solids import SolidLabels
-from simjudge.sim.capture.simulators.live_motion import AwaitedError, LiveMotions
-from simjudge.sim.capture.simulators.recorded_motion import RecordedMotions
+from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels
+from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions, RecordedMotions
 from simjudge.sim.capture.simulators.simulator_file import read_simulator
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor modul
 
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
-from simjudge.sim.capture.exposure import gather_light
+from simjudge.sim.capture.capture import gather_light
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.engines.chrono.cameras import DISTANCE, plate, probe
 from simjudge.sim.engines.chrono.lenses import SensorRequest

@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 from solid_scenes import AT_ORIGIN, RADIAL, box, cone, labels_of, random_scene, scene_of
 
 from simjudge.geometry.poses import Pose, interpolate_pose
-from simjudge.sim.capture.exposure import develop, gather_light
+from simjudge.sim.capture.capture import develop, gather_light
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider

@@ -1,4 +1,16 @@
-"""Writes the script, the table of poses and the model by which another simulator replays a recording's camera."""
+"""Replays a recording's camera in another simulator: writes the script, the poses and the model that it needs.
+
+Other simulators say a camera's pose so:
+
+| simulator | axes of the world | the camera looks along | angles |
+| --- | --- | --- | --- |
+| Gazebo | x, y, z up, right-handed, metres | its x, z up | roll, pitch, yaw about fixed axes, radians |
+| Chrono | the same | its x, z up | quaternion, real part first |
+| CARLA | x ahead, y **right**, z up, left-handed, metres | its x, z up | pitch up, yaw right, roll right, degrees |
+
+Source: SDFormat's `<pose>` (http://sdformat.org/tutorials?tut=specify_pose), Chrono::Sensor's ChCameraSensor, CARLA's
+`carla.Rotation` (https://carla.readthedocs.io/en/latest/python_api/#carlarotation) and Unreal's FRotator.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +23,105 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file, check_output
+from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
-from simjudge.geometry.poses import Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.capture.camera_path import CameraPath
-from simjudge.sim.capture.replay_source import ReplaySource
-from simjudge.sim.capture.simulator_scripts import carla, chrono, gazebo
-from simjudge.sim.capture.simulator_scripts.simulator_poses import PinholeCamera, camera_body, carla_transform
+from simjudge.sim.capture.replay_plan import CameraPathOptions, ReplaySource, read_camera_path
+from simjudge.sim.capture.simulator_scripts import (
+    CARLA_SCRIPT,
+    CHRONO_SCRIPT,
+    GAZEBO_BOX_TYPE,
+    GAZEBO_MODEL,
+    GAZEBO_OPTICS,
+    GAZEBO_SCRIPT,
+)
 from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
+from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.filtering import Bend
+
+_OPTICAL_IN_BODY = Pose(orientation=OPTICAL_ORIENTATION)
+_CENTRED_PX = 0.01
+"""Pixels by which a principal point may miss the middle and still be it."""
+
+
+def camera_body(optical: Pose) -> Pose:
+    """The camera's body: x ahead, y left, z up.
+
+    Args:
+        optical: pose of the optical frame: x right, y down, z ahead.
+    """
+    return optical @ _OPTICAL_IN_BODY.inverse()
+
+
+def carla_transform(optical: Pose) -> tuple[float, float, float, float, float, float]:
+    """A camera's pose as CARLA has it.
+
+    Args:
+        optical: pose of the optical frame in a right-handed world with z up, metres.
+
+    Returns:
+        x, y, z in metres with y to the right, and pitch, yaw and roll of `carla.Rotation`, degrees.
+    """
+    body = camera_body(optical)
+    yaw, pitch, roll = (math.degrees(angle) for angle in body.angles())
+    x, y, z = body.position
+    return x, -y, z, -pitch, -yaw, roll
+
+
+@dataclass(frozen=True)
+class PinholeCamera:
+    """The pinhole camera that another simulator is asked for.
+
+    Attributes:
+        size: width and height, pixels.
+        focal: pixels, across and down.
+        centre: the principal point, pixels, (0, 0) at the middle of the first pixel.
+        bend: whether the camera's lens is no pinhole: `simjudge filter --lens` bends the pictures afterwards.
+    """
+
+    size: tuple[int, int]
+    focal: tuple[float, float]
+    centre: tuple[float, float]
+    bend: bool
+
+    @classmethod
+    def of(cls, camera: Camera) -> PinholeCamera:
+        """The pinhole camera whose pictures stand for those of a camera.
+
+        Args:
+            camera: of any lens that sees less than 180 degrees. Its filters are not asked for.
+
+        Raises:
+            UsageError: the lens sees too much for a pinhole.
+        """
+        lens = camera.lens
+        if lens.model == "pinhole":
+            return cls(lens.size, lens.focal, lens.centre, bend=False)
+        scale, middle = Bend.of(camera).scale, ((lens.size[0] - 1) / 2, (lens.size[1] - 1) / 2)
+        return cls(lens.size, (scale, scale), middle, bend=True)
+
+    @property
+    def field_of_view(self) -> float:
+        """The horizontal field of a picture whose principal point is in the middle, radians."""
+        return 2 * math.atan(self.size[0] / 2 / self.focal[0])
+
+    @property
+    def corner_centre(self) -> tuple[float, float]:
+        """The principal point, pixels, (0, 0) at the outer corner of the first pixel."""
+        return self.centre[0] + 0.5, self.centre[1] + 0.5
+
+    def miss_of_centred(self) -> float:
+        """Pixels by which a camera with square pixels and a centred principal point shows this one's corners off.
+
+        Returns:
+            0 where it shows the same.
+        """
+        aside = max(abs(self.corner_centre[axis] - self.size[axis] / 2) for axis in (0, 1))
+        square = abs(self.focal[1] / self.focal[0] - 1) * self.size[1] / 2
+        return aside + square if aside + square > _CENTRED_PX else 0.0
+
 
 SIMULATORS = ("gazebo", "carla", "chrono")
 _PACKAGES = ("carla", "gz", "pychrono", "numpy", "PIL")
@@ -106,7 +209,7 @@ def write_script(simulator: str, out: Path, source: ReplaySource, path: CameraPa
     texts = [_table(simulator, frames, poses)]
     if simulator == "gazebo":
         texts.append(_model(words))
-    template = {"gazebo": gazebo, "carla": carla, "chrono": chrono}[simulator].TEMPLATE
+    template = {"gazebo": GAZEBO_SCRIPT, "carla": CARLA_SCRIPT, "chrono": CHRONO_SCRIPT}[simulator]
     texts.append(_filled(template, words))
     for file, text in zip(files, texts, strict=True):
         with atomic_file(file) as temporary:
@@ -168,8 +271,8 @@ def _words(out: Path, source: ReplaySource, camera: Camera, asked: PinholeCamera
 def _model(words: Mapping[str, str]) -> str:
     """The SDF of Gazebo's camera; "--" must not stand in an XML comment."""
     safe = {key: value.replace("&", "and").replace("<", "").replace("--", "-") for key, value in words.items()}
-    optics = [_filled(gazebo.OPTICS, {**safe, "BOX_TYPE": kind}) for kind in ("", gazebo.BOX_TYPE)]
-    return _filled(gazebo.MODEL, {**safe, "OPTICS": optics[0], "BOX_OPTICS": optics[1]})
+    optics = [_filled(GAZEBO_OPTICS, {**safe, "BOX_TYPE": kind}) for kind in ("", GAZEBO_BOX_TYPE)]
+    return _filled(GAZEBO_MODEL, {**safe, "OPTICS": optics[0], "BOX_OPTICS": optics[1]})
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
@@ -199,3 +302,42 @@ def _numbers(simulator: str, optical: Pose) -> tuple[float, ...]:
     body = camera_body(optical)
     x, y, z, w = body.orientation
     return (*body.position, w, x, y, z) if simulator == "chrono" else (*body.position, x, y, z, w)
+
+
+_ALL = CameraPathOptions()
+
+
+def write_replay_script(
+    simulator: str,
+    recording: str | Path,
+    out: str | Path,
+    *,
+    camera: str | Path | Camera,
+    options: CameraPathOptions = _ALL,
+    log: Log = no_log,
+) -> SimulatorScript:
+    """Write the script that moves another simulator's camera along recorded poses, and the table of them.
+
+    Args:
+        simulator: "gazebo", "carla" or "chrono".
+        recording: a recording with poses, or a text file of poses.
+        out: the script, x.py; x.csv, and for Gazebo x.sdf, are written beside it.
+        camera: the recorded camera: its lens and its rate count.
+        options: what counts of the recording; its `align` is the pose of the poses' fixed frame in the simulator's
+            world, right-handed with z up.
+        log: receives lines that a person should read.
+
+    Returns:
+        What was written.
+
+    Raises:
+        UsageError: options do not go together, or a name is unknown.
+        SimjudgeError: something cannot be read or written, poses do not suit the frames, or a file exists.
+    """
+    target = output_path(Path(out))
+    script_files(simulator, target)
+    seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
+    found = read_camera_path(recording, options, seen_by)
+    source = found.source
+    log(f"{len(source.frame_name)} frames; poses from {source.poses_from}; camera {seen_by.name} {found.mounted}")
+    return write_script(simulator, target, source, found.path, seen_by)

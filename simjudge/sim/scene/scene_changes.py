@@ -1,19 +1,21 @@
-"""A scene with cones where somebody measured them, in place of those that the scene places itself."""
+"""A scene changed after it was read: cones where somebody measured them, light brighter or darker."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import SCENE, find_file
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.file_content import read_content
-from simjudge.sim.scene.measured_positions import read_positions
-from simjudge.sim.scene.model import NO_CLASS, Scene
+from simjudge.sim.scene.model import NO_CLASS, Fog, PointLight, Scene, Sky, Sun
+from simjudge.sim.scene.placements import read_positions
 from simjudge.sim.scene.read import build_scene, read_scene
 
 LAB_KINDS = {"0": "red_cone", "1": "green_cone"}
@@ -92,3 +94,66 @@ def _check_kinds(path: Path, content: Mapping[str, Any], kinds: Mapping[str, str
 def _is_labelled(scene: Scene, placement: str) -> bool:
     """Whether a placement of a scene places things that have a class."""
     return any(thing.class_id != NO_CLASS and thing.name.startswith(f"{placement}_") for thing in scene.things)
+
+
+@dataclass(frozen=True)
+class LightFactors:
+    """By what a scene's light is multiplied; everything in a picture is linear in these.
+
+    Attributes:
+        sky: of the sky, of what is seen where nothing is, and of the fog's own light.
+        ambient: of the light that comes equally from everywhere.
+    """
+
+    lamps: float = 1.0
+    sun: float = 1.0
+    sky: float = 1.0
+    ambient: float = 1.0
+
+    @property
+    def neutral(self) -> bool:
+        """Whether nothing changes."""
+        return self == LightFactors()
+
+    def changed(self) -> Mapping[str, float]:
+        """The factors that are not 1, by name."""
+        return {name: value for name, value in asdict(self).items() if value != 1.0}
+
+    def apply(self, scene: Scene) -> Scene:
+        """The scene in this light."""
+        if self.neutral:
+            return scene
+        lamps = tuple(
+            PointLight(lamp.position, _times(lamp.intensity, self.lamps), lamp.range) for lamp in scene.lights
+        )
+        sun, sky, fog = scene.sun, scene.sky, scene.fog
+        return replace(
+            scene,
+            lights=lamps if self.lamps else (),
+            sun=None if sun is None or not self.sun else Sun(sun.direction, _times(sun.irradiance, self.sun)),
+            sky=None if sky is None else _sky(sky, self.sky),
+            fog=None if fog is None else Fog(fog.density, _times(fog.radiance, self.sky), fog.ceiling),
+            background=_times(scene.background, self.sky),
+            ambient=_times(scene.ambient, self.ambient),
+        )
+
+
+def light_groups(scene: Scene) -> list[str]:
+    """Names of the factors that change anything in a scene."""
+    has = {
+        "lamps": bool(scene.lights),
+        "sun": scene.sun is not None,
+        "sky": scene.sky is not None or any(scene.background) or scene.fog is not None,
+        "ambient": any(scene.ambient),
+    }
+    return [name for name, there in has.items() if there]
+
+
+def _times(colour: tuple[float, float, float], factor: float) -> tuple[float, float, float]:
+    red, green, blue = (value * factor for value in colour)
+    return red, green, blue
+
+
+def _sky(sky: Sky, factor: float) -> Sky:
+    gradient = None if sky.gradient is None else (_times(sky.gradient[0], factor), _times(sky.gradient[1], factor))
+    return Sky(np.asarray(sky.image * np.float32(factor), np.float32), sky.yaw, gradient)

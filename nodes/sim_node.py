@@ -31,8 +31,7 @@ from simjudge.sim.driving.drive import (
     read_drive_setup,
 )
 from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
-from simjudge.sim.driving.frame_detectors import GroundTruthDetector
-from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 

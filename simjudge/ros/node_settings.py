@@ -17,8 +17,8 @@ from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch.watch_screen import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
+from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
-from simjudge.sim.driving.steering import SpeedController
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
 from simjudge.studies.live.session import COUNT, IGNORE, RESET
 

@@ -155,8 +155,8 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
-    from simjudge.sim.driving.lane_scale import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.cone_driver import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
     from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simjudge.bridge.adopted_camera import segmentation_error
-from simjudge.bridge.live_camera import CameraPlace, LiveCamera
+from simjudge.bridge.live_camera import CameraPlace, LiveCamera, segmentation_error
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.label_rules import Labelling

@@ -150,7 +150,7 @@ TARGETS: dict[str, Target] = {
             "yaml",
             use_reader("simjudge.sim.scene.read", "read_scene"),
         ),
-        Target("mesh", text_file("mesh.obj", OBJ), "", "text", use_reader("simjudge.sim.scene.mesh_files", "read_obj")),
+        Target("mesh", text_file("mesh.obj", OBJ), "", "text", use_reader("simjudge.sim.scene.obj", "read_obj")),
         Target(
             "cones",
             text_file("cones.csv", CONES),

@@ -19,8 +19,7 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JointAngles
-from simjudge.sim.vehicle.robot_description import WheelFigures
+from simjudge.sim.vehicle.car_joints import JointAngles, WheelFigures
 from simjudge.sim.vehicle.vehicle import VehicleState
 
 SIZE = (8, 6)

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 

@@ -23,8 +23,7 @@ from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_poses import image_clock_offset, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.geometry.pose_noise import PoseNoise
-from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
 from simjudge.sim.capture.label_rules import Labelling

@@ -15,14 +15,13 @@ from simjudge.sim.engines.contract import Engine, SceneState
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.testing import body_checks, car_checks, light_checks, ray_checks
-from simjudge.sim.testing.checks import CheckResult, EngineBuilder, EngineCheck, engine_check
-from simjudge.sim.testing.expectations import expect
-from simjudge.sim.testing.ray_checks import labels_and_rays_agree
+from simjudge.sim.testing import body_checks, car_checks, light_checks
+from simjudge.sim.testing.checks import CheckResult, EngineBuilder, EngineCheck, engine_check, expect
+from simjudge.sim.testing.light_checks import labels_and_rays_agree
 
 ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
     each
-    for module in (body_checks, light_checks, ray_checks, car_checks)
+    for module in (body_checks, light_checks, car_checks)
     for each in vars(module).values()
     if isinstance(each, EngineCheck)
 )

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.barrier_driver import BarrierDriver, ScanPoints
-from simjudge.sim.driving.barriers import (
+from simjudge.sim.driving.barrier_driver import (
+    BarrierDriver,
     BarrierParameters,
+    ScanPoints,
     barrier_sides,
     cluster_points,
     fit_floor,

@@ -9,7 +9,7 @@ from toy_world import GREEN, LENSES, RED, Bicycle, detect, drive_course, s_cours
 
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.cone_driver import Driver, DriverParameters
 from simjudge.sim.driving.line_follower import pose_at
 from simjudge.sim.vehicle.vehicle import VehicleState
 from simjudge.sim.vehicle.vehicle_file import read_vehicle

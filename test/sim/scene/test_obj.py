@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import roots
-from simjudge.sim.scene.mesh_files import read_obj
+from simjudge.sim.scene.obj import read_obj
 
 CUBE = """
 # a cube of quads, without texture coordinates

@@ -9,8 +9,14 @@ from defusedxml.ElementTree import fromstring
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JOINTS, JointAngles, JointTracker, sensor_links, wheel_links
-from simjudge.sim.vehicle.robot_description import robot_description
+from simjudge.sim.vehicle.car_joints import (
+    JOINTS,
+    JointAngles,
+    JointTracker,
+    robot_description,
+    sensor_links,
+    wheel_links,
+)
 from simjudge.sim.vehicle.vehicle import VehicleState
 from simjudge.sim.vehicle.vehicle_file import read_vehicle
 

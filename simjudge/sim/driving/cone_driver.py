@@ -1,16 +1,28 @@
-"""A map of cones in the odometry's frame; cones that have left the view stay in it for a while."""
+"""The driver by cones: a map of cones in the odometry's frame, and commands from the line between them.
+
+On lanes wider than ART-1's lengths grow with the lane, times and speeds with its root. The figures of
+`DriverParameters` are tuned for a car of 1:6 in a lane of up to 1 m. At another scale a car takes the same line where
+speed^2 / (gravity x length) is the same (Froude's number): curvature falls as the lane grows, and lateral acceleration
+stays.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
-from simjudge.sim.driving.camera_model import CameraModel
-from simjudge.sim.driving.cones import ConeObservations
+from simjudge.sim.driving.centre_line import LEFT, RIGHT, rotate_points
+from simjudge.sim.driving.cones import CameraModel, ConeObservations, ConeShape, DetectionUncertainty, locate_cones
+from simjudge.sim.driving.line_follower import FollowerParameters, LineFollower, SpeedController, pose_at
+from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 _FAR = 1e6
 """Cost of a pair outside the gate: above that of any pair inside."""
@@ -176,3 +188,137 @@ class ConeMap:
     def _keep(self, rows: BoolArray) -> None:
         self.position, self.covariance = self.position[rows], self.covariance[rows]
         self.votes, self._trust = self.votes[rows], self._trust[rows]
+
+
+@dataclass(frozen=True)
+class DriverParameters(FollowerParameters):
+    """How the driver drives by cones.
+
+    Attributes:
+        right_class: class id of the cones on the right.
+        left_class: class id of the cones on the left.
+        cone: shape of the cones.
+    """
+
+    right_class: int = 1
+    left_class: int = 2
+    uncertainty: DetectionUncertainty = field(default_factory=DetectionUncertainty)
+    cone_map: ConeMapParameters = field(default_factory=ConeMapParameters)
+    cone: ConeShape = field(default_factory=ConeShape)
+
+
+class Driver(LineFollower):
+    """Drives between two rows of cones, by detections and odometry.
+
+    Attributes:
+        cones: the known cones, in the odometry's frame.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        view: CameraModel,
+        parameters: DriverParameters | None = None,
+        mount: Pose | None = None,
+    ) -> None:
+        """Know the car and the camera, and nothing of the course.
+
+        Args:
+            parameters: how to drive; None for the defaults.
+            mount: pose of the camera's body in base_link; None: the car's mount "camera".
+        """
+        parameters = parameters or DriverParameters()
+        super().__init__(vehicle, parameters)
+        self._view, self._parameters = view, parameters
+        self._mount = (mount or vehicle.mounts[CAMERA]).optical_frame()
+        self.cones = ConeMap((parameters.right_class, parameters.left_class), parameters.cone_map)
+
+    def note_motion(self, last: VehicleState, state: VehicleState) -> None:
+        """Let the cones become less certain with every metre."""
+        self.cones.predict(math.dist(state.pose.position, last.pose.position), state.pose)
+
+    def drive(self, found: Detections | None, stamp: float, state: VehicleState) -> Command:
+        """The command for now.
+
+        Args:
+            found: detections in a new image; None where no image has come since the last call.
+            stamp: when that image was taken, seconds on the odometry's clock.
+        """
+        self.update_odometry(state)
+        if found is not None:
+            self._locate(found, stamp)
+        self._move_line(state)
+        if found is not None:
+            self._follow_cones(state)
+        return self._command(state)
+
+    def _locate(self, found: Detections, stamp: float) -> None:
+        camera = pose_at(self._odometry, stamp) @ self._mount
+        seen = locate_cones(found, self._view, camera, self._parameters.cone, self._parameters.uncertainty)
+        self.cones.update(seen, self._view, camera)
+
+    def _follow_cones(self, state: VehicleState) -> None:
+        """Fit the line to the cones that are trusted."""
+        trusted = self.cones.trusted()
+        if not trusted.any():
+            return
+        base = state.pose
+        yaw, x, y = base.angles()[0], *base.position[:2]
+        cones = rotate_points(self.cones.position[trusted] - np.array([x, y]), -yaw)
+        side = np.where(self.cones.class_id()[trusted] == self._parameters.left_class, LEFT, RIGHT).astype(np.float64)
+        rotation = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
+        error = rotation @ self.cones.weighted_covariance()[trusted] @ rotation.T
+        self._fit_line(cones, side, error, state.time)
+
+
+TUNED_WIDTH = 1.0
+"""Width of lane, metres, up to which the driver's figures hold as they are."""
+
+_Figures = TypeVar("_Figures")
+
+
+def lane_scale(lane_width: float) -> float:
+    """How many times as large as the driver's own figures a lane is; 1 for a lane of up to 1 m.
+
+    Args:
+        lane_width: metres.
+    """
+    return max(1.0, lane_width / TUNED_WIDTH)
+
+
+def scale_to_lane(parameters: DriverParameters) -> DriverParameters:
+    """The driver's lengths and times for its lane. Its speeds stay: `lane_speeds` has those.
+
+    Args:
+        parameters: with the lane's width and the cones' shape; everything else as for a lane of up to 1 m.
+    """
+    scale = lane_scale(parameters.lane_width)
+    root = math.sqrt(scale)
+    bend = 1.0 / scale
+    return replace(
+        parameters,
+        horizon=scale * parameters.horizon,
+        line=_scaled(
+            parameters.line, behind=scale, ahead=scale, knot=scale, curvature=bend, change=bend, offset=scale,
+            width=scale, cone=scale,
+        ),
+        look_ahead=_scaled(parameters.look_ahead, metres=scale, seconds=root),
+        uncertainty=_scaled(parameters.uncertainty, farthest=scale, position_error=scale),
+        # An error that grows with the root of the distance.
+        cone_map=_scaled(parameters.cone_map, gate=scale, drift=root, reach=scale, min_spacing=scale, sure=scale),
+    )  # fmt: skip
+
+
+def lane_speeds(lane_width: float, speeds: SpeedController | None = None) -> SpeedController:
+    """The speeds for a lane: they grow with the root of its width; accelerations stay.
+
+    Args:
+        lane_width: metres.
+        speeds: for a lane of up to 1 m; None for the defaults.
+    """
+    root = math.sqrt(lane_scale(lane_width))
+    return _scaled(speeds or SpeedController(), fastest=root, slowest=root)
+
+
+def _scaled(figures: _Figures, **factors: float) -> _Figures:
+    return replace(figures, **{name: factor * getattr(figures, name) for name, factor in factors.items()})  # type: ignore[type-var]

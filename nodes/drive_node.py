@@ -23,12 +23,11 @@ from simjudge.sim.driving.driver_kinds import LIDAR
 from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import DriveOutput, WantedMotion
 from simjudge.sim.driving.pilots import driving_lidar
-from simjudge.sim.sensors.camera.calibration_file import message_calibration
+from simjudge.sim.sensors.camera.calibration import message_calibration
 from simjudge.sim.sensors.camera.camera import ready_stamp
 from simjudge.sim.sensors.camera.rig import read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter

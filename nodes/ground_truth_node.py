@@ -15,7 +15,7 @@ from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.camera_info import picture_size
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.simulators.label_messages import ClassNumbers, LabelNames, LabelRow, settle_rows
 from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels, ThingLabels
 from simjudge.sim.capture.simulators.labelling import LabelReader, image_reader, parse_classes, with_classes

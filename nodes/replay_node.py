@@ -19,7 +19,7 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import ReplaySettings
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import exposure_span
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine

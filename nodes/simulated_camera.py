@@ -27,8 +27,7 @@ from simjudge.data.rosbag2.pixels import format_name
 from simjudge.sim.capture.capture import CapturedImage
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.sensors.camera.camera_messages import LabelImage, label_message_fields
-from simjudge.sim.sensors.camera.depth import depth_message_fields
-from simjudge.sim.sensors.camera.depth_filters import DepthImage
+from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher

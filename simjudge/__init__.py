@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from simjudge.sim.driving.drive import drive as drive
     from simjudge.sim.engines import registry
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
+    from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
-    from simjudge.sim.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.real_performance import RealPerformance as RealPerformance
@@ -132,7 +132,7 @@ _HOMES = {
     "calibrate_imu": "simjudge.questions.calibrate.imu",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.noise",
-    "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
+    "check_lidar": "simjudge.sim.sensors.lidar.contract",
     "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
     "compare": "simjudge.questions.compare.result",
     "compare_drives": "simjudge.questions.drives.result",

@@ -93,7 +93,7 @@ def _mitsuba_or_skip():
 @pytest.fixture(params=["mitsuba", "numpy"])
 def light_of(request, monkeypatch):
     """Makes a Light of a scene, or another `kind` of light, with each of the tracers."""
-    from simjudge.sim.engines.default import light, numpy_tracer, variant  # noqa: PLC0415 - only where light is traced
+    from simjudge.sim.engines.default import light, tracer, variant  # noqa: PLC0415 - only where light is traced
 
     if request.param == "mitsuba":
         _mitsuba_or_skip()
@@ -103,7 +103,7 @@ def light_of(request, monkeypatch):
 
     def make(*arguments, kind=light.Light):
         made = kind(*arguments)
-        assert isinstance(made._tracer, numpy_tracer.NumpyTracer)
+        assert isinstance(made._tracer, tracer.NumpyTracer)
         return made
 
     return make

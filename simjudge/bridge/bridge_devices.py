@@ -17,7 +17,7 @@ from simjudge.bridge.visuals import chrono_frame
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, probe
 from simjudge.sim.engines.chrono.views import ChronoViews

@@ -37,7 +37,7 @@ from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
 from simjudge.core.version import version
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.engines.chrono.modules import frame_pose, identify_release, load_modules, missing_modules

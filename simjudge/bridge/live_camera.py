@@ -29,8 +29,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.stamps import stamp_to_name
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure, FrameFinisher, RawFrame
-from simjudge.sim.capture.ground_truth import ground_truth
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling, ground_truth
 from simjudge.sim.engines.chrono import buffers
 from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
 from simjudge.sim.engines.chrono.lenses import SensorRequest, chrono_slopes, slope_factor

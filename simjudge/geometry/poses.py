@@ -11,6 +11,7 @@ import math
 import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,9 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.documents import Fields
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.field_types import Number, Vector
 
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
 """Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down)."""
@@ -252,3 +255,28 @@ class PoseNoise:
         return Pose.from_euler(
             metres * x, metres * y, metres * z, yaw=angle * yaw, pitch=angle * pitch, roll=angle * roll
         )
+
+
+_LARGEST = 1e6
+"""Metres or degrees; no mount has larger figures."""
+
+Position = Annotated[tuple[float, float, float], Vector("x y z", largest=_LARGEST)]
+Degrees = Annotated[float, Number(largest=_LARGEST)]
+
+
+class MountFields(Fields):
+    """Where a sensor sits, in base_link (x ahead, y left, z up)."""
+
+    position: Position
+    """x, y, z, metres."""
+    yaw: Degrees = 0.0
+    """Degrees to the left."""
+    pitch: Degrees = 0.0
+    """Degrees nose down."""
+    roll: Degrees = 0.0
+    """Degrees to the right."""
+
+    def pose(self) -> Pose:
+        """The sensor's frame in base_link."""
+        yaw, pitch, roll = (math.radians(angle) for angle in (self.yaw, self.pitch, self.roll))
+        return Pose.from_euler(*self.position, yaw=yaw, pitch=pitch, roll=roll)

@@ -9,7 +9,7 @@ import pytest
 from simjudge.bridge.live_camera import CameraPlace, LiveCamera, segmentation_error
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.chrono.cameras import ProbeResult
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.scene.model import Scene

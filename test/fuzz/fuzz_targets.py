@@ -163,7 +163,7 @@ TARGETS: dict[str, Target] = {
             text_file("vehicle.yaml", ROOT / "config/vehicles/art1.yaml"),
             "",
             "yaml",
-            use_reader("simjudge.sim.vehicle.vehicle_file", "read_vehicle"),
+            use_reader("simjudge.sim.vehicle.vehicle", "read_vehicle"),
         ),
         Target(
             "sensors",

@@ -29,7 +29,7 @@ from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noq
 from simjudge.sim.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.sim.driving.closed_loop import DrivenCommand, DrivenFrame  # noqa: E402
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
-from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.vehicle.vehicle import read_vehicle  # noqa: E402
 
 SLOW_LIMIT = 120
 

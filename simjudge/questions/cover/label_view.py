@@ -11,7 +11,7 @@ from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import is_free_position
 from simjudge.sim.capture.capture import Capture, exposure_at
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera
 

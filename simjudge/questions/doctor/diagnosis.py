@@ -17,7 +17,7 @@ from simjudge.questions.doctor.findings import (
 )
 from simjudge.questions.doctor.fitting_detector import ANY_DETECTOR
 from simjudge.questions.doctor.usable_for import QUESTIONS, Answer
-from simjudge.sim.sensors.lidar_contract.checked_scans import FAIL, NOT_CHECKED, PASS
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, NOT_CHECKED, PASS
 
 _ORDER = {FAIL: 0, MISSING: 1, PASS: 2, NOT_CHECKED: 3}
 

@@ -10,7 +10,7 @@ from simjudge.questions.doctor.findings import LABELS, MISSING, SIMULATOR_LABELS
 from simjudge.questions.doctor.survey import RecordingSurvey
 from simjudge.questions.doctor.usable_for import QUESTIONS
 from simjudge.sim.capture.simulators.labelling import FoundLabels
-from simjudge.sim.sensors.lidar_contract.checked_scans import PASS
+from simjudge.sim.sensors.lidar.checked_scans import PASS
 
 _FORMS = {
     "pictures": "label pictures", "solids": "boxes in space", "boxes": "boxes on the image",

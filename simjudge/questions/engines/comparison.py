@@ -21,7 +21,7 @@ from simjudge.core.progress import Advance
 from simjudge.core.stamps import NO_STAMP
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine, Poses
 from simjudge.sim.sensors.camera.camera import Camera
 

@@ -23,7 +23,7 @@ from simjudge.questions.explain.camera_changes import (
 from simjudge.questions.explain.rendered_sets import RenderedSets
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.scene.scene_changes import LightFactors, light_groups
-from simjudge.sim.sensors.camera.calibration_file import recorded_calibration
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, PoseNoise
 from simjudge.geometry.trajectories import TrajectoryInterpolator
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = ("body", "optical")
 DEFAULT_CAR = "art1"

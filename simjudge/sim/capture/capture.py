@@ -22,8 +22,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, RgbImage, as_rgb, decode_image, encode_jpeg, encode_png
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose, interpolate_pose
-from simjudge.sim.capture.ground_truth import GroundTruth, ground_truth
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import GroundTruth, Labelling, ground_truth
 from simjudge.sim.engines.contract import Engine, Labels, Poses, SceneState
 from simjudge.sim.engines.ray_times import EngineWithRayTimes, TimedExposure
 from simjudge.sim.scene.model import Scene

@@ -25,7 +25,7 @@ from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
 from simjudge.sim.capture.render_record import render_record_path, write_rendering
 from simjudge.sim.capture.sensors_on_path import check_rendered_sensors
@@ -36,7 +36,7 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.camera_messages import encode_label_png
 from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig, rig_path
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 _AT_ONCE = 4
 """Frames that a job takes at once: few, so that all jobs end together; neighbours, so that placements change seldom."""

@@ -26,7 +26,7 @@ from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
 

@@ -25,7 +25,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import (
     CameraPathOptions,
     ReplayOptions,
@@ -55,7 +55,7 @@ from simjudge.sim.sensors.camera.camera_messages import CameraMessages
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_messages import sensor_topics
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 FIXED_FRAME = "map"
 """Name of the fixed frame where the poses do not say it."""

@@ -18,8 +18,7 @@ from simjudge.core.input_files import is_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes
-from simjudge.sim.scene.floor import radius_from_above
-from simjudge.sim.scene.ground import ground_collider
+from simjudge.sim.scene.ground import ground_collider, radius_from_above
 from simjudge.sim.scene.mesh_files import MeshFile, main_surface, read_mesh
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Collider, Mesh, Motion, MotionPath, Paint, Surface, Thing
 from simjudge.sim.scene.scene_file import SceneDocument

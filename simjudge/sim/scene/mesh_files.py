@@ -22,7 +22,6 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import nearest_name, one_line
-from simjudge.sim.scene.colour import image_to_linear
 from simjudge.sim.scene.model import Colour, Mesh, Paint, Surface
 from simjudge.sim.scene.obj import (
     MtlMaterial,
@@ -34,6 +33,7 @@ from simjudge.sim.scene.obj import (
     read_texture,
     smooth_normals,
 )
+from simjudge.sim.scene.scene_fields import image_to_linear
 
 _LARGEST = 2**30
 """Bytes of the largest file that is read."""

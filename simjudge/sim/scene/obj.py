@@ -25,8 +25,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage, check_image_size, image_size
 from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import one_line, read_text
-from simjudge.sim.scene.colour import image_to_linear
 from simjudge.sim.scene.model import Colour, Mesh
+from simjudge.sim.scene.scene_fields import image_to_linear
 
 _CREASE = math.cos(math.radians(40))
 """Cosine of the angle between faces from which on an edge is sharp, where the file has no normals."""

@@ -31,8 +31,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
 from simjudge.sim.scene.file_content import FILE_FIELDS, SceneContent, read_content
-from simjudge.sim.scene.floor import Floor
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
+from simjudge.sim.scene.ground import Floor
 from simjudge.sim.scene.lights import build_fog, build_lights, build_sky, build_sun
 from simjudge.sim.scene.mesh_files import SUFFIXES, read_mesh
 from simjudge.sim.scene.model import NO_INSTANCE, Mesh, PointLight, Scene, Thing

@@ -18,11 +18,10 @@ import numpy.typing as npt
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.text import nearest_name, one_line
-from simjudge.sim.scene.colour import luminance
 from simjudge.sim.scene.mesh_files import face_areas
 from simjudge.sim.scene.model import Paint, Surface, Thing
 from simjudge.sim.scene.obj import read_normal_map, read_texture
-from simjudge.sim.scene.scene_fields import linear_radiance
+from simjudge.sim.scene.scene_fields import linear_radiance, luminance
 from simjudge.sim.scene.scene_file import SceneDocument
 from simjudge.sim.scene.textures import make_texture
 from simjudge.sim.scene.thing_fields import NormalMapFields, SurfaceFields, TextureFields

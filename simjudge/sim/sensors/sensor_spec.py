@@ -15,15 +15,8 @@ from pydantic.json_schema import JsonSchemaValue
 from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, conflict, is_number, refusal, shown
-from simjudge.geometry.mount_fields import MountFields, Position
-from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.reading_filters import (
-    STAGES,
-    FilterChain,
-    FilterStep,
-    SensorReading,
-    Stage,
-)
+from simjudge.geometry.poses import MountFields, Pose, Position
+from simjudge.sim.sensors.reading_filters import STAGES, FilterChain, FilterStep, SensorReading, Stage
 
 Source = Literal["simjudge", "chrono"]
 CAR = "vehicle"

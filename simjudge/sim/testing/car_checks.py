@@ -23,8 +23,7 @@ from simjudge.sim.testing.checks import (
     expect_refused,
     poses_differ,
 )
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = "art1"
 WHEELS = tuple(f"vehicle/wheel_{place}" for place in ("front_left", "front_right", "rear_left", "rear_right"))

@@ -11,8 +11,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.ground_truth import ground_truth
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling, ground_truth
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Engine, Hits, SceneState
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.testing.checks import (

@@ -15,7 +15,7 @@ from simjudge.questions.engines.comparison import capture_views
 from simjudge.sim.capture.camera_path import CameraPath
 from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
 from simjudge.sim.capture.rendering import render_missing as render_frames
 from simjudge.sim.capture.replay_plan import ReplayPlan, ReplaySource

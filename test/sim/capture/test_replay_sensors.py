@@ -28,7 +28,7 @@ from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
 from simjudge.sim.sensors.lidar.scan import POINT
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 

@@ -22,7 +22,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SPEED, RADIUS, AHEAD = 2.0, 0.3, 3.0
 POST = {

@@ -17,8 +17,7 @@ from simjudge.sim.driving.barrier_driver import (
     standing_points,
 )
 from simjudge.sim.driving.centre_line import LEFT, RIGHT, LineModel, straight_line
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 MOUNT = Pose((0.1, 0.0, 0.25))

@@ -11,8 +11,7 @@ from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters
 from simjudge.sim.driving.line_follower import pose_at
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 VIEW = LENSES["pinhole"]

@@ -8,8 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.manual import DriveOutput, ManualDriver, WantedMotion, input_converter
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 
 CAR = read_vehicle("art1")
 STAMP = 1_500_000_000

@@ -8,7 +8,7 @@ from light_scenes import ball, flat, lamp, looking, narrow, plain, scene, sheet,
 from trimesh import creation
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.default.resting_rays import RestingRays
+from simjudge.sim.engines.default.default_engine import RestingRays
 from simjudge.sim.scene.model import Paint, Surface
 from simjudge.sim.scene.surfaces import as_lidars_meet_it
 from simjudge.sim.sensors.camera.lens import lens_with_field

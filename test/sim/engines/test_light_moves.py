@@ -13,7 +13,6 @@ from trimesh import creation
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default import variant
 from simjudge.sim.engines.default.light import Light
 from simjudge.sim.sensors.camera.lens import lens_with_field
 
@@ -157,7 +156,8 @@ def test_a_wavefront_more_changes_nothing(light_of, monkeypatch):
 def test_both_tracers_paint_the_same_picture(mitsuba_light, monkeypatch):
     scene_states = [SceneState(CAMERA), SceneState(CAMERA, ELSEWHERE)]
     picture = mitsuba_light(world()).render(LENS, scene_states, 4)
-    monkeypatch.setattr(variant, "choose_variant", lambda: "numpy")
+    for module in ("light", "variant"):
+        monkeypatch.setattr(f"simjudge.sim.engines.default.{module}.choose_variant", lambda: "numpy")
     other = Light(world()).render(LENS, scene_states, 4)
     assert np.abs(picture - other).mean() < 1e-4
     assert np.mean(np.abs(picture - other) > 2e-3) < 5e-3

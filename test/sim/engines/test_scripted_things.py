@@ -12,7 +12,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.scenes import plan_scene
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.model import Collider, MotionPath, Surface, Thing
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SPEED = 0.5
 FACE = 0.1

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.documents import check_content
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.floor import build_line, headings, offset_line, resample, tightest_radius
+from simjudge.sim.scene.ground import build_line, headings, offset_line, resample, tightest_radius
 from simjudge.sim.scene.scene_file import LineFields
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.floor import Floor, headings
+from simjudge.sim.scene.ground import Floor, headings
 from simjudge.sim.scene.model import Collider, Surface, Thing
 from simjudge.sim.scene.placements import scatter
 from simjudge.sim.scene.read import read_scene

@@ -17,8 +17,7 @@ from simjudge.sim.vehicle.car_joints import (
     sensor_links,
     wheel_links,
 )
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 
 CARS = ["art1", "compact", "hmmwv"]
 STILL = VehicleState(0.0, Pose(), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3, 0.0, (0.0,) * 4)

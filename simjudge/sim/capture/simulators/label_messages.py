@@ -22,7 +22,7 @@ from simjudge.core.masks import Masks
 from simjudge.core.object_tables import NO_INSTANCE, Objects
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.pixels import label_channels
-from simjudge.sim.capture.label_rules import InstanceImage, Labelling, instance_extents
+from simjudge.sim.capture.ground_truth import InstanceImage, Labelling, instance_extents
 from simjudge.sim.capture.simulators.simulator_file import BoxFields, LabelFields, PictureFields
 
 ClassKey = int | str

@@ -26,7 +26,7 @@ from simjudge.data.rosbag2.recorded_poses import POSE_TYPES, decoded_messages, h
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.data.sources import refuse_input_as_output
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.simulators.label_messages import (
     WEBOTS_BOXES,
     BoxLabels,

@@ -21,18 +21,24 @@ from simjudge.sim.engines.chrono.cameras import probe
 from simjudge.sim.engines.chrono.modules import identify_release, load_modules
 
 _RENDERER_SECONDS = 60.0
+_PICTURE_SECONDS = 120.0
 _DEVICE = re.compile(r"Vulkan RT device: (.+)")
 _FALLBACK = re.compile(r"using CPU fallback: (.+)")
 
 
+def _run_elsewhere(what: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """What this module says as a program: "renderer" or "pictures", in a process of its own."""
+    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer", what]
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
 def vulkan_renderer(seconds: float = _RENDERER_SECONDS) -> str:
     """What a Vulkan build of PyChrono renders on, asked of it in a process of its own."""
-    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer", "renderer"]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = _run_elsewhere("renderer", seconds)
     except subprocess.TimeoutExpired:
         return f"Vulkan RT, on what is unknown: no answer in {seconds:g} s"
     return read_answer(done.stdout + "\n" + done.stderr, done.returncode)
@@ -75,21 +81,14 @@ def _ask() -> None:
     os._exit(0)
 
 
-_PICTURE_SECONDS = 120.0
-
-
 def picture_problem(seconds: float = _PICTURE_SECONDS) -> str:
     """Why there are no pictures.
 
     Returns:
         One line, empty where there are pictures.
     """
-    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer", "pictures"]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = _run_elsewhere("pictures", seconds)
     except subprocess.TimeoutExpired:
         return f"no answer in {seconds:g} s"
     if done.returncode == 0:

@@ -49,8 +49,10 @@ _FOLDERS = (
 _TRIAL = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-from simjudge.sim.engines.default import trial
-trial.main(sys.argv[1])
+import mitsuba
+mitsuba.set_variant(sys.argv[1])
+from simjudge.sim.engines.default.mitsuba_tracer import try_picture
+try_picture()
 """
 _PATIENCE = 120
 """Seconds that a trial may take."""
@@ -189,7 +191,7 @@ def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[
     meshes = [thing.mesh for thing in things]
     clear = [thing.surface.refractive_index is not None for thing in things]
     if choose_variant() == "numpy":
-        from simjudge.sim.engines.default.numpy_tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
+        from simjudge.sim.engines.default.tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
 
         return NumpyTracer(meshes, vertices, moving, clear)
     load_mitsuba()

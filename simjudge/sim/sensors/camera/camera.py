@@ -50,7 +50,7 @@ from simjudge.core.documents import Fields
 from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Flag, Number, Vector, conflict
 from simjudge.sim.sensors.camera.chain import Step
-from simjudge.sim.sensors.camera.depth import DepthCamera
+from simjudge.sim.sensors.camera.depth_filters import DepthCamera
 from simjudge.sim.sensors.camera.filters import FULL_SCALE, FloatImage
 from simjudge.sim.sensors.camera.isp import gray, linear_light, srgb
 from simjudge.sim.sensors.camera.lens import Lens

@@ -58,10 +58,10 @@ from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.sim.sensors.camera.calibration_file import holds_calibration, read_calibration
+from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera import AutoExposureFields, Camera, ChronoFields
 from simjudge.sim.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps
-from simjudge.sim.sensors.camera.depth import DepthFields
+from simjudge.sim.sensors.camera.depth_filters import DepthFields
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration, lens_with_field, lens_with_focal_length
 

@@ -21,8 +21,7 @@ from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
 from simjudge.data.rosbag2.writing import DEFAULT_TOPICS, camera_topics
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
-from simjudge.sim.sensors.camera.depth import depth_message_fields, depth_topics
-from simjudge.sim.sensors.camera.depth_filters import DepthImage
+from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields, depth_topics
 
 LabelImage = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 """(H, W): classes as uint8, 0 where there is none; or instances as uint16, 0 where it is nothing that is counted."""

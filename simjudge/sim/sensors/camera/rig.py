@@ -39,10 +39,8 @@ from simjudge.core.text import list_some, nearest_name, one_line
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.rosbag2.messages import CAMERA
 from simjudge.data.rosbag2.recording_files import is_recording
-from simjudge.geometry.mount_fields import MountFields
-from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.camera.calibration import Calibration
-from simjudge.sim.sensors.camera.calibration_file import holds_calibration
+from simjudge.geometry.poses import MountFields, Pose
+from simjudge.sim.sensors.camera.calibration import Calibration, holds_calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 

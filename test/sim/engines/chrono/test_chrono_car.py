@@ -9,7 +9,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.car import ArtCar, check_vehicle, motor_settings
 from simjudge.sim.engines.chrono.wheeled_car import Stance, base_in_reference, bicycle_angle, steering_input
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 
 def chrono_wheel_torque(speed, throttle, voltage_ratio, stall_torque):

@@ -16,8 +16,7 @@ from simjudge.sim.engines.chrono.scenes import plan_scene
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 SLOPE = math.tan(math.radians(10))

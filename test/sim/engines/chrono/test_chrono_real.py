@@ -30,8 +30,7 @@ from simjudge.sim.sensors.lidar.lidar import LidarNoise
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.testing.checks import contract_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 TARGET = math.tan(math.radians(30))
 AT = SceneState(Pose().optical_frame())

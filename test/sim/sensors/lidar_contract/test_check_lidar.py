@@ -18,8 +18,8 @@ from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar_contract.check import check_lidar
-from simjudge.sim.sensors.lidar_contract.checked_scans import FAIL, NOT_CHECKED, PASS
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, NOT_CHECKED, PASS
+from simjudge.sim.sensors.lidar.contract import check_lidar
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4"), ("ring", "u2"), ("time", "f4")])
 ELEVATION = np.radians(np.arange(-15, 16, 2))

@@ -15,7 +15,7 @@ from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.stamps import NO_STAMP
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.clouds.lidar_points import late_points
-from simjudge.sim.sensors.lidar_contract.checked_scans import (
+from simjudge.sim.sensors.lidar.checked_scans import (
     INFINITE,
     MOST_SCANS,
     PARTLY,

@@ -39,9 +39,8 @@ from simjudge.sim.driving.closed_loop import (
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
-from simjudge.sim.driving.keyboard import Keyboard, has_keys
+from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.line_follower import StraightDriver
-from simjudge.sim.driving.manual import KEYS
 from simjudge.sim.driving.pilots import (
     GROUND_TRUTH,
     ConePilot,

@@ -72,7 +72,7 @@ def test_a_terminal_is_as_before_after_a_signal(terminal, number):
     # Under nohup, or behind a shell's &, the tests and their children ignore these signals.
     usual = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
     code = f"import signal; signal.signal({int(number)}, signal.{usual})"
-    code += "\nimport time; from simjudge.sim.driving.manual import Keyboard"
+    code += "\nimport time; from simjudge.sim.driving.keyboard import Keyboard"
     code += "\nwith Keyboard(0): print(flush=True); time.sleep(60)"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

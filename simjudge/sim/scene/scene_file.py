@@ -1,7 +1,7 @@
 """What may stand in a scene's file, with its outdoors and many things at once; docs/scenes.md explains it.
 
 A file is read in three steps: `file_content` takes over what it extends and draws what is random; the models here check
-every field; `read` builds the scene from them, by way of `surfaces`, `forms`, `lights` and `placements`.
+every field; `read` builds the scene from them, by way of `forms`, `lights` and `placements`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from simjudge.sim.engines.default.packed import Floats, world_vertices
 from simjudge.sim.engines.default.variant import choose_variant, describe_variant, make_tracer
 from simjudge.sim.engines.default.variant import limit_threads as limit_mitsuba_threads
 from simjudge.sim.engines.ray_times import TimedExposure
+from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Scene, Thing
-from simjudge.sim.scene.surfaces import as_lidars_meet_it
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.vehicle.car_appearance import car_things
 from simjudge.sim.vehicle.vehicle import Vehicle

@@ -38,6 +38,7 @@ from simjudge.core.documents import Location, check_content
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.installed import SCENE, find_file
+from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.file_content import FILE_FIELDS, SceneContent, read_content
 from simjudge.sim.scene.forms import SOME_INSTANCE, Form, Forms, PlacedForm
@@ -77,8 +78,6 @@ def build_motion_path(
     document: SceneDocument, fields: MotionPathFields, turned: Pose, location: Location
 ) -> MotionPath:
     """The path of a thing."""
-    from simjudge.geometry.keyframes import Keyframes  # noqa: PLC0415 - compiles its loops, only where things move
-
     points = np.array(fields.waypoints, np.float64)
     if fields.closed:
         points = np.concatenate([points, points[:1]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -14,19 +13,17 @@ from simjudge.core.arrays import FloatArray
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.bodies import Bodies
+from simjudge.sim.engines.default.light import Light, make_tracer
 from simjudge.sim.engines.default.packed import Floats, world_vertices
-from simjudge.sim.engines.default.variant import choose_variant, describe_variant, make_tracer
+from simjudge.sim.engines.default.variant import choose_variant, describe_variant
 from simjudge.sim.engines.default.variant import limit_threads as limit_mitsuba_threads
+from simjudge.sim.engines.ray_search import TimedRays
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.forms import as_lidars_meet_it
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
 from simjudge.sim.vehicle.car_appearance import car_things
 from simjudge.sim.vehicle.vehicle import Vehicle
-
-if TYPE_CHECKING:
-    from simjudge.sim.engines.default.light import Light
-    from simjudge.sim.engines.ray_search import TimedRays
 
 
 class DefaultEngine(BodyEngine[Bodies]):
@@ -89,8 +86,6 @@ class DefaultEngine(BodyEngine[Bodies]):
         """What rays hit first, each at its own time: see `Engine.cast_timed_rays`."""
         self._moved()
         if self._timed is None:
-            from simjudge.sim.engines.ray_search import TimedRays  # noqa: PLC0415 - compiles its loops
-
             met = [as_lidars_meet_it(thing) for thing in self.things]
             self._resting = RestingRays(met)
             self._timed = TimedRays(met, self._resting.cast, self._resting.place)
@@ -110,8 +105,6 @@ class DefaultEngine(BodyEngine[Bodies]):
         return self._light
 
     def _make_light(self) -> Light:
-        from simjudge.sim.engines.default.light import Light  # noqa: PLC0415 - Mitsuba, only where it is needed
-
         return Light(self.scene, self._car)
 
 

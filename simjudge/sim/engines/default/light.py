@@ -19,9 +19,9 @@ from simjudge.sim.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.camera_rays import Rays, View, grain, grain_shift, image_from_parts, pixel_order
 from simjudge.sim.engines.default.integrator import Integrator
 from simjudge.sim.engines.default.open_cells import NO_CELLS, find_open_cells
-from simjudge.sim.engines.default.packed import Floats, pack, world_vertices
-from simjudge.sim.engines.default.tracer import Tracer
-from simjudge.sim.engines.default.variant import choose_variant, describe_variant, make_tracer
+from simjudge.sim.engines.default.packed import Floats, Integers, pack, world_vertices
+from simjudge.sim.engines.default.tracer import NumpyTracer, Tracer
+from simjudge.sim.engines.default.variant import choose_variant, describe_variant, load_mitsuba
 from simjudge.sim.engines.ray_times import TimedExposure, place_rays
 from simjudge.sim.scene.model import Scene, Thing
 from simjudge.sim.sensors.camera.lens import Lens
@@ -411,3 +411,24 @@ def _side(rays_per_pixel: int) -> int:
 def _view(lens: Lens, camera: Pose, n: int) -> View:
     spread = 2 / (lens.focal[0] + lens.focal[1]) / n
     return View(camera.rotation_matrix(), np.array(camera.position), spread, grain_shift(camera))
+
+
+def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
+    """The tracer that can run here, with things where the scene has them.
+
+    Args:
+        first_face: int32 (T,), each thing's first among the faces of all things.
+
+    Returns:
+        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
+    """
+    vertices = [world_vertices(thing, thing.pose) for thing in things]
+    meshes = [thing.mesh for thing in things]
+    clear = [thing.surface.refractive_index is not None for thing in things]
+    if choose_variant() == "numpy":
+        return NumpyTracer(meshes, vertices, moving, clear)
+    load_mitsuba()
+    from simjudge.sim.engines.default.mitsuba_tracer import MitsubaTracer, Part  # noqa: PLC0415 - needs its variant set
+
+    parts = [Part(k, mesh.vertices, at, mesh.faces) for k, (mesh, at) in enumerate(zip(meshes, vertices, strict=True))]
+    return MitsubaTracer(parts, first_face, moving, clear)

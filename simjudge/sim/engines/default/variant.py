@@ -15,15 +15,12 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.sim.engines.default.packed import Integers, world_vertices
-from simjudge.sim.engines.default.tracer import Tracer
-from simjudge.sim.scene.model import Thing
 
 Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
 VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
@@ -176,26 +173,3 @@ def describe_variant(variant: Variant) -> str:
     if variant == "numpy":
         return "numpy (own tracer)"
     return f"Mitsuba {load_mitsuba().__version__} {variant}"
-
-
-def make_tracer(things: Sequence[Thing], first_face: Integers, moving: Sequence[bool]) -> Tracer:
-    """The tracer that can run here, with things where the scene has them.
-
-    Args:
-        first_face: int32 (T,), each thing's first among the faces of all things.
-
-    Returns:
-        Mitsuba's tracer, or the one in NumPy where Mitsuba cannot run.
-    """
-    vertices = [world_vertices(thing, thing.pose) for thing in things]
-    meshes = [thing.mesh for thing in things]
-    clear = [thing.surface.refractive_index is not None for thing in things]
-    if choose_variant() == "numpy":
-        from simjudge.sim.engines.default.tracer import NumpyTracer  # noqa: PLC0415 - compiles its loops
-
-        return NumpyTracer(meshes, vertices, moving, clear)
-    load_mitsuba()
-    from simjudge.sim.engines.default.mitsuba_tracer import MitsubaTracer, Part  # noqa: PLC0415 - needs its variant set
-
-    parts = [Part(k, mesh.vertices, at, mesh.faces) for k, (mesh, at) in enumerate(zip(meshes, vertices, strict=True))]
-    return MitsubaTracer(parts, first_face, moving, clear)

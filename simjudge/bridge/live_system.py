@@ -250,7 +250,7 @@ class LiveSystem:
     def cast_timed_rays(
         self, origins: FloatArray, directions: FloatArray, times: FloatArray, motion: BodyMotion = STANDING
     ) -> Hits:
-        """Refused: soils and meshes that bend are Chrono's own; a lidar here is Chrono's (`live_lidar`)."""
+        """Refused: soils and meshes that bend are Chrono's own; a lidar here is Chrono's (`bridge_devices`)."""
         del origins, directions, times, motion
         raise UsageError("a program's own system answers no rays; add the lidar by lidar()")
 

@@ -54,7 +54,7 @@ class FrameExposure:
     Attributes:
         frame_name: the frame's name; the camera's noise follows from it.
         stamp: start of the exposure, nanoseconds.
-        scene_states: the instants of the exposure, in order (`shutter.exposure_stamps`); one without motion blur.
+        scene_states: the instants of the exposure, in order (`exposure_stamps`); one without motion blur.
         middle: the middle of the exposure, which the labels describe.
     """
 

@@ -296,9 +296,9 @@ Reference = Annotated[str, Text("a name")]
 
 
 _COOLEST = 1667.0
-"""Kelvin; the fit of `colour.temperature_to_linear` begins here."""
+"""Kelvin; the fit of `temperature_to_linear` begins here."""
 _HOTTEST = 25000.0
-"""Kelvin; the fit of `colour.temperature_to_linear` ends here."""
+"""Kelvin; the fit of `temperature_to_linear` ends here."""
 
 
 def _number_or_fields(value: Any) -> str:

@@ -9,7 +9,7 @@ gps:                                     # a sensor by name
   noise: {deviation: 0.5}                # each kind has its own fields for noise
   filters: [{quantize: {step: 0.01}}]    # named functions of a reading
 
-The fields that all kinds have are in `sensor_fields`; the classes below add those of each kind.
+The fields that all kinds have are in `sensor_spec`; the classes below add those of each kind.
 """
 
 from __future__ import annotations

@@ -325,7 +325,7 @@ class Integrator:
         return self._indirect.light(spot.off, spot.normal, spot.valid, footprint, grain)
 
     def _thrown(self, start: Any, direction: Any, footprint: Any, active: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """What a path meets; see `indirect_light.Throw`."""
+        """What a path meets; see `Throw`."""
         hit = self._t.hit(start, direction, active, together=False)
         if self._glass is not None:
             path = self._glass.follow(hit, start, direction, depth=_GLIMPSED)

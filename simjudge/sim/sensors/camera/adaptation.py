@@ -1,7 +1,7 @@
 """Pictures made to look like those of a reference, without training, and the reference that they are adapted to.
 
 Each way has two halves. `measure` takes numbers of a reference picture, `apply` gives a picture these numbers. Of a
-calibration set the mean of its pictures' numbers is taken (`reference_pictures`).
+calibration set the mean of its pictures' numbers is taken.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@
     motion_blur: rays              # each ray has a time of its own; or moments (the default), which all rays share
     line_time: 2.0e-5              # seconds from a row's exposure to the next row's (rolling shutter); 0 by default
     gain: 1.0                      # linear radiance times this is full scale; 1 by default
-    auto_exposure: {mean: 118}     # by the images before (`auto_exposure.py`); off by default
+    auto_exposure: {mean: 118}     # by the images before (`camera.py`); off by default
     filters:                       # in the order in which light and signal take them; none by default
       - shot_noise: {shot: 6, read: 0.5}
       - bayer: {pattern: GRBG}
       - srgb                       # above: linear light; below: display values. First of all if it is left out
       - gray_world
     depth: {range: [0.3, 10]}      # a depth image too; metres, {} for all; none by default
-    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`chrono_camera.py`)
+    chrono: {noise: ...}           # or physical: Chrono's own camera, of engine chrono only (`camera.py`)
 
 In place of size, field_of_view and lens, `calibration: FILE` takes them from a calibration: of ROS, Kalibr, OpenCV or
 MATLAB, or of a recording's camera_info; the path is relative to the camera's file. A calibration may be given wherever

@@ -9,7 +9,7 @@ A filter of your own is a function decorated with `camera_filter`: it takes the 
 the image as it is, and returns another of the same type (`as_float` and `to_type_of` help).
 `simjudge.sim.sensors.filter_registry` says how it is found. With a parameter `seed` it is random, and must draw the
 same numbers from the same seed. With a parameter `amplification` it is told by what the camera's amplifier multiplies
-(`auto_exposure`), 1 without one.
+(`camera`), 1 without one.
 """
 
 from __future__ import annotations

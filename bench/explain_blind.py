@@ -87,8 +87,9 @@ def main() -> None:
             hidden = sj.FrameSet.build("hidden", frames.size, frames.objects, frame_name=frames.frame_name,
                                        class_names=frames.class_names, images=ArrayImages(seen))  # fmt: skip
             begin = time.monotonic()
-            found = sj.explain(hidden, plain, detector=detector, paired=True, sample=given.sample, block=0,
-                               patch=(40, 40), theta=0.5)
+            found = sj.explain(
+                hidden, plain, detector=detector, paired=True, sample=given.sample, block=0, patch=(40, 40), theta=0.5
+            )
             first = found.causes[0] if found.causes else None
             share = None if first is None or first.share is None else first.share
             shown = [_text(each) for each in (share.content() if share else [None] * 3)]

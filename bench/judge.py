@@ -30,9 +30,7 @@ METHOD = Method()
 NO_DRAWS = ("--draws", "0")
 
 
-def samples(
-    frames: FrameSet, performance: np.ndarray, class_id: int, method: Method, first_unit: int = 0
-) -> Samples:
+def samples(frames: FrameSet, performance: np.ndarray, class_id: int, method: Method, first_unit: int = 0) -> Samples:
     """The samples of one class; each frame is a unit, numbered from `first_unit` on."""
     rows = np.flatnonzero(frames.objects.class_id == class_id)
     contexts = object_contexts(frames, method, rows)

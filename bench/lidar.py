@@ -17,7 +17,7 @@ from simjudge.detectors.clouds.cuboid_detection import detect_cuboids
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.scanning import LidarCapture
-from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.capture.sensor_feed import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import STANDING, Engine
 from simjudge.sim.engines.registry import make_engine

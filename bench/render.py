@@ -22,8 +22,7 @@ from simjudge.sim.engines.default.variant import CHOICE
 from simjudge.sim.scene.model import PointLight, Scene, Surface, Thing
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 Row = tuple[str, str, str, str]
 LARGE, SMALL = lens_with_field("radial", (1280, 720), 80, (-0.2, 0.02, 0)), lens_with_field("pinhole", (640, 360), 80)

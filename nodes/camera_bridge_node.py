@@ -16,8 +16,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import CameraBridgeSettings
-from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion
-from simjudge.sim.sensors.camera.calibration_file import read_calibration
+from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion, read_calibration
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher

@@ -18,7 +18,7 @@ from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.barrier_driver import ScanPoints
-from simjudge.sim.driving.cone_map import ConeMap
+from simjudge.sim.driving.cone_driver import ConeMap
 from simjudge.sim.driving.cones import ConeShape
 from simjudge.sim.vehicle.vehicle import VehicleState
 

@@ -17,21 +17,17 @@ from simjudge.geometry.poses import Pose
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DriverSettings
 from simjudge.sim.driving.barrier_driver import BarrierDriver, BarrierDriverParameters
-from simjudge.sim.driving.camera_model import CameraModel, camera_model_of
-from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
-from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.cone_driver import Driver, DriverParameters, scale_to_lane
+from simjudge.sim.driving.cones import CameraModel, ConeShape, DetectionUncertainty, camera_model_of
 from simjudge.sim.driving.driver_kinds import LIDAR
-from simjudge.sim.driving.lane_scale import scale_to_lane
-from simjudge.sim.driving.manual import WantedMotion
-from simjudge.sim.driving.output_types import DriveOutput
+from simjudge.sim.driving.line_follower import SpeedController
+from simjudge.sim.driving.manual import DriveOutput, WantedMotion
 from simjudge.sim.driving.pilots import driving_lidar
-from simjudge.sim.driving.steering import SpeedController
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration
-from simjudge.sim.sensors.camera.rig_file import read_rig
-from simjudge.sim.sensors.camera.shutter import ready_stamp
+from simjudge.sim.sensors.camera.calibration import message_calibration
+from simjudge.sim.sensors.camera.camera import ready_stamp
+from simjudge.sim.sensors.camera.rig import read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle import VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter

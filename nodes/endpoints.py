@@ -65,9 +65,7 @@ def declared_subscription(
     name = str(node.resolve_topic_name(topic))
     events = subscription_events(node.diagnostics, name, endpoint.reliability_parameter or None)
     kind = _message_class(node, endpoint)
-    made: Subscription[Any] = node.create_subscription(
-        kind, topic, callback, profile, event_callbacks=events, raw=raw
-    )
+    made: Subscription[Any] = node.create_subscription(kind, topic, callback, profile, event_callbacks=events, raw=raw)
     return made
 
 

@@ -15,14 +15,11 @@ from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.camera_info import picture_size
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.simulators.camera_view import CameraView
-from simjudge.sim.capture.simulators.label_names import LabelNames
-from simjudge.sim.capture.simulators.label_rows import ClassNumbers, LabelRow, settle_rows
-from simjudge.sim.capture.simulators.label_solids import SolidLabels, ThingLabels
-from simjudge.sim.capture.simulators.labelling import parse_classes, with_classes
-from simjudge.sim.capture.simulators.live_motion import AwaitedError, LiveMotions
-from simjudge.sim.capture.simulators.recorded_labels import LabelReader, image_reader
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.capture.simulators.label_messages import ClassNumbers, LabelNames, LabelRow, settle_rows
+from simjudge.sim.capture.simulators.label_solids import CameraView, SolidLabels, ThingLabels
+from simjudge.sim.capture.simulators.labelling import LabelReader, image_reader, parse_classes, with_classes
+from simjudge.sim.capture.simulators.motion_source import AwaitedError, LiveMotions
 from simjudge.sim.capture.simulators.simulator_file import LabelFields, SimulatorFile, SolidFields, read_simulator
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter

@@ -14,10 +14,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import ManualSettings
 from simjudge.sim.driving.keyboard import KEYS, Keyboard
-from simjudge.sim.driving.manual import JoystickMap, ManualDriver, WantedMotion
-from simjudge.sim.driving.output_types import DriveOutput
-from simjudge.sim.vehicle.vehicle import Command, VehicleState
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.driving.manual import DriveOutput, JoystickMap, ManualDriver, WantedMotion
+from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState

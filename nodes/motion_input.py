@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import POSE_TYPES
-from simjudge.sim.capture.simulators.live_motion import LiveMotions
+from simjudge.sim.capture.simulators.motion_source import LiveMotions
 
 from .endpoints import declared_subscription
 from .recorded_qos import recording_qos

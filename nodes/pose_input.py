@@ -9,9 +9,9 @@ from typing import Any
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
-from simjudge.geometry.live_poses import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.geometry.transforms import LivePoses, LiveTransforms, PoseBuffer, exposure_poses
 from simjudge.ros.simulation_settings import POSE_TYPES
 
 from .endpoints import declared_subscription
@@ -63,7 +63,7 @@ class PoseInput:
             end: nanoseconds.
 
         Returns:
-            As `exposure_poses` of `simjudge.geometry.live_poses`: poses, why there are none, or None while they may
+            As `exposure_poses` of `simjudge.geometry.transforms`: poses, why there are none, or None while they may
             come.
         """
         with self.change:

@@ -13,18 +13,17 @@ from typing import Any, NamedTuple
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.geometry.pose_noise import PoseNoise
+from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import ReplaySettings
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import exposure_span
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 

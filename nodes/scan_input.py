@@ -12,9 +12,9 @@ from simjudge.data.clouds.cloud_set import Cloud
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.recorded_mounts import standing_pose
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, transform_fields
-from simjudge.geometry.live_poses import LivePoses, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
+from simjudge.geometry.transforms import LivePoses, exposure_poses
 
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp

@@ -20,11 +20,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 from simjudge.data.rosbag2.recorded_clouds import TRUTH
 from simjudge.page.palette import DARK, class_colours, rgb
 from simjudge.ros.node_interfaces import RELIABLE, Endpoint
-from simjudge.sim.sensors.inertial.earth import geodetic_to_enu
+from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.noise import Triple
-from simjudge.sim.sensors.inertial.position_fields import GpsSpec
+from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec
+from simjudge.sim.sensors.sensor_messages import sensor_topics
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.sensors.sensor_topics import sensor_topics
 
 from .endpoints import create_publisher
 from .markers import erasing_marker, set_text_height

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.sim.capture.capture import Capture, CapturedFrame
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import FrameEvent
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.rig import MountedCamera

@@ -17,10 +17,10 @@ from std_srvs.srv import SetBool, Trigger
 from simjudge.data.rosbag2.playback import PlaybackClock
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.simulation_settings import SimSettings
-from simjudge.sim.capture.camera_record import fixed_mounts
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
+from simjudge.sim.capture.sensor_record import fixed_mounts
 from simjudge.sim.driving.closed_loop import Referee
 from simjudge.sim.driving.drive import (
     DriveOptions,
@@ -31,8 +31,7 @@ from simjudge.sim.driving.drive import (
     read_drive_setup,
 )
 from simjudge.sim.driving.driver_kinds import CONES, DRIVERS, LIDAR, MANUAL
-from simjudge.sim.driving.frame_detectors import GroundTruthDetector
-from simjudge.sim.driving.pilots import driving_lidar
+from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 

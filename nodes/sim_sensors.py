@@ -21,7 +21,7 @@ from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.sensors.sensor_topics import published_topics
+from simjudge.sim.sensors.sensor_messages import published_topics
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
 from .endpoints import create_publisher

@@ -24,11 +24,10 @@ from simjudge.core.object_tables import Objects
 from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.data.rosbag2.pixels import format_name
-from simjudge.sim.capture.exposure import CapturedImage
+from simjudge.sim.capture.capture import CapturedImage
 from simjudge.sim.engines.contract import Labels
-from simjudge.sim.sensors.camera.depth import depth_message_fields
-from simjudge.sim.sensors.camera.depth_filters import DepthImage
-from simjudge.sim.sensors.camera.label_images import LabelImage, label_message_fields
+from simjudge.sim.sensors.camera.camera_messages import LabelImage, label_message_fields
+from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .endpoints import camera_publisher

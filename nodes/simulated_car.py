@@ -8,8 +8,14 @@ from rosgraph_msgs.msg import Clock
 
 from simjudge.data.rosbag2.messages import optical_frame
 from simjudge.geometry.poses import Pose
-from simjudge.sim.vehicle.car_joints import BODY_LINK, FrameLink, JointAngles, JointTracker, wheel_links
-from simjudge.sim.vehicle.robot_description import robot_description
+from simjudge.sim.vehicle.car_joints import (
+    BODY_LINK,
+    FrameLink,
+    JointAngles,
+    JointTracker,
+    robot_description,
+    wheel_links,
+)
 from simjudge.sim.vehicle.vehicle import Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import (
     DESCRIPTION_TOPIC,

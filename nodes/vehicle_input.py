@@ -8,8 +8,7 @@ from threading import Condition
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.driving.input_types import PEDALS, input_converter
-from simjudge.sim.driving.manual import ManualDriver, WantedMotion
+from simjudge.sim.driving.manual import PEDALS, ManualDriver, WantedMotion, input_converter
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 
 from .endpoints import declared_subscription

@@ -19,8 +19,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
 from simjudge.questions.watch.watch_screen import Screen
 from simjudge.ros.node_interfaces import WATCHED_SENSORS
-from simjudge.sim.sensors.cloud_series import boxes_of_message
-from simjudge.sim.sensors.lidar.laser_scan import scan_points
+from simjudge.sim.sensors.lidar.scan import scan_points
+from simjudge.sim.sensors.recorded_readings import boxes_of_message
 
 from .endpoints import declared_subscription
 from .headers import describe_message, message_stamp

@@ -37,8 +37,8 @@ from simjudge.data.sets import write_clouds
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import GroundFields, LidarCuboidFile, OwnCarFields
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
-from simjudge.sim.sensors.lidar.ring_points import number_rings
-from simjudge.sim.sensors.lidar.turn_readers import read_turns
+from simjudge.sim.sensors.lidar.columns_and_rings import number_rings
+from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.terminal.common import print_note
 
 CAMERA_MATRIX = (1801.763, 1800.131, 1012.816, 716.053)

@@ -81,10 +81,10 @@ if TYPE_CHECKING:
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
     from simjudge.sim.driving.drive import drive as drive
-    from simjudge.sim.engines import availability
+    from simjudge.sim.engines import registry
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
+    from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
-    from simjudge.sim.sensors.lidar_contract.check import check_lidar as check_lidar
     from simjudge.studies.compare_settings import CompareSettings as CompareSettings
     from simjudge.studies.compare_settings import SweepSettings as SweepSettings
     from simjudge.studies.real_performance import RealPerformance as RealPerformance
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     __version__: str
     # Their names in their rooms are others.
     read, write = sets.read_set, sets.write_set
-    list_engines = availability.engine_availability
+    list_engines = registry.engine_availability
 
 _HOMES = {
     "CameraFit": "simjudge.questions.fit.camera_fit",
@@ -132,7 +132,7 @@ _HOMES = {
     "calibrate_imu": "simjudge.questions.calibrate.imu",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
     "calibrate_noise": "simjudge.questions.calibrate.noise",
-    "check_lidar": "simjudge.sim.sensors.lidar_contract.check",
+    "check_lidar": "simjudge.sim.sensors.lidar.contract",
     "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
     "compare": "simjudge.questions.compare.result",
     "compare_drives": "simjudge.questions.drives.result",
@@ -153,7 +153,7 @@ _HOMES = {
     "info": "simjudge.questions.info.contents",
     "join": "simjudge.data.set_join",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
-    "list_engines": "simjudge.sim.engines.availability:engine_availability",
+    "list_engines": "simjudge.sim.engines.registry:engine_availability",
     "load_detector": "simjudge.detectors.loading",
     "load_result": "simjudge.questions.compare.result",
     "plan": "simjudge.questions.plan.plan",

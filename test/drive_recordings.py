@@ -6,7 +6,7 @@ import numpy as np
 from bag_samples import SECOND, TYPES, image, write_mcap
 
 from simjudge.data.rosbag2.cloud_messages import cloud_message
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 
 CLOUDS, RATE = 5, 10
 START = 1_700_000_000 * SECOND

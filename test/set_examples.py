@@ -84,8 +84,16 @@ def frame_sets(draw, masks=True, with_images=True):
         images = ArrayImages([_noise(s, i) if draw(st.booleans()) else None for i, s in enumerate(sizes)])
         images = images if any(a is not None for a in images.arrays) else None
     return FrameSet.build(
-        "made", sizes, objects, predictions, frame_name=names, stamp=stamps, labelled=labelled, predicted=predicted,
-        class_names=named, images=images,
+        "made",
+        sizes,
+        objects,
+        predictions,
+        frame_name=names,
+        stamp=stamps,
+        labelled=labelled,
+        predicted=predicted,
+        class_names=named,
+        images=images,
     )
 
 

@@ -81,9 +81,7 @@ class UnlikeSets:
     def certainty(self, random: np.random.Generator, draws: int = 199) -> Certainty:
         """Draw two sets and judge them."""
         sets = self.draw(self.a, random, 0.0), self.draw(self.b, random, self.gap)
-        settings = CompareSettings(
-            patch=(60, 60), draws=draws, seed=int(random.integers(1 << 30))
-        )
+        settings = CompareSettings(patch=(60, 60), draws=draws, seed=int(random.integers(1 << 30)))
         method = replace(settings.method, paint_masks=False)
         comparison = SetComparison(sets, comparison_units(*sets, settings), method)
         (classes,), resampled = comparison.compare(comparison.schedule(settings))

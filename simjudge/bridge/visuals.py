@@ -17,7 +17,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.chrono.frames import frame_pose
+from simjudge.sim.engines.chrono.modules import frame_pose
 from simjudge.sim.scene.model import Mesh
 
 _SLICES = 96

@@ -117,6 +117,6 @@ def options(
     """Options of simjudge itself."""
     del version
     for module in plugin:
-        from simjudge.sim.sensors.plugins import add_plugin
+        from simjudge.sim.sensors.filter_registry import add_plugin
 
         add_plugin(module)

@@ -29,7 +29,7 @@ def lidar(
 
     The exit code is 1 where a check fails, and 0 where none does; checks that cannot be made do not count.
     """
-    from simjudge.sim.sensors.lidar_contract.check import check_lidar
+    from simjudge.sim.sensors.lidar.contract import check_lidar
     from simjudge.terminal.tables import print_table
 
     columns = None if fields is None else [name.strip() for name in fields.split(",")]

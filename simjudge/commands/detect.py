@@ -118,9 +118,7 @@ def _print_pixels(frames: FrameSet, name: str) -> Losses:
         table.add_row(each.name, f"{each.share:.4f}", "-" if each.iou is None else f"{each.iou:.3f}")
     console = Console(soft_wrap=True)
     console.print(table)
-    console.print(
-        f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False
-    )
+    console.print(f"pixel accuracy {scores.accuracy:.3f}, mean class IoU {scores.mean_iou:.3f}", highlight=False)
     return losses
 
 

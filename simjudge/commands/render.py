@@ -25,7 +25,8 @@ def render(
     ),
     out: Path = typer.Option(..., "--out", help="x.mcap, x.db3, or the folder of a YOLO data set."),
     frames: int | None = typer.Option(
-        None, "-n", "--frames", help="How many; if left out all of a course or FILE, and 10 random ones."),
+        None, "-n", "--frames", help="How many; if left out all of a course or FILE, and 10 random ones."
+    ),
     seed: int = typer.Option(0, min=0, help="Seed of placements, poses and noise."),
     scenes: int | None = typer.Option(
         None,

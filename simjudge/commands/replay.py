@@ -20,12 +20,17 @@ def replay(
         None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
     ),
     camera: str | None = typer.Option(
-        None, "--camera", metavar="FILE|NAME", help="The camera that sees it. Not needed with --sensors.",
+        None,
+        "--camera",
+        metavar="FILE|NAME",
+        help="The camera that sees it. Not needed with --sensors.",
         show_default=False,
     ),
     out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
     simulator: str | None = typer.Option(
-        None, "--for", metavar="SIMULATOR",
+        None,
+        "--for",
+        metavar="SIMULATOR",
         help="Render nothing; write a script that moves the camera of gazebo, carla or chrono.",
     ),
     poses: str | None = typer.Option(None, metavar="TOPIC|FILE", help="The poses, where BAG has several topics."),
@@ -53,8 +58,7 @@ def replay(
         0.0, min=0, max=10, metavar="SECONDS", help="Average poses so long for inertial sensors: their noise grows."
     ),
     time_offset: float = typer.Option(
-        0.0, min=-LONGEST_TIME, max=LONGEST_TIME, metavar="SECONDS",
-        help="Added to images' stamps to find their poses."
+        0.0, min=-LONGEST_TIME, max=LONGEST_TIME, metavar="SECONDS", help="Added to images' stamps to find their poses."
     ),
     start: float = typer.Option(
         0.0, min=0, max=LONGEST_TIME, metavar="SECONDS", help="Begin so long after the first frame."
@@ -129,15 +133,13 @@ def _write_script(
     simulator: str, bag: Path, out: Path, camera: str, given: Mapping[str, object], where: Mapping[str, Any]
 ) -> None:
     """Write the files for another simulator; `given` are options that belong to a scene of ours."""
-    from simjudge.sim.capture.recorded_camera_path import CameraPathOptions
-    from simjudge.sim.capture.simulator_scripts.replay_elsewhere import write_replay_script
+    from simjudge.sim.capture.replay_elsewhere import write_replay_script
+    from simjudge.sim.capture.replay_plan import CameraPathOptions
 
     needless = [name for name, value in given.items() if value is not None]
     if needless:
         raise UsageError(f"--for {simulator}: renders nothing here; leave out --{needless[0]}")
-    result = write_replay_script(
-        simulator, bag, out, camera=camera, options=CameraPathOptions(**where), log=print_note
-    )
+    result = write_replay_script(simulator, bag, out, camera=camera, options=CameraPathOptions(**where), log=print_note)
     for note in result.notes:
         print_note(note)
     print_note(f"wrote {result}")

@@ -105,9 +105,7 @@ def _dashed_rectangle(
             cv2.line(out, (x, start), (x, min(start + _DASH_PX - 1, y1)), paint, thickness)
 
 
-def _label(
-    out: RgbImage, text: str, where: tuple[int, int, int], paint: Sequence[float], thickness: int
-) -> None:
+def _label(out: RgbImage, text: str, where: tuple[int, int, int], paint: Sequence[float], thickness: int) -> None:
     """A text on its box's colour: above the box, below it where there is no room above, always inside the image."""
     height, width = out.shape[:2]
     scale = _text_scale(out)

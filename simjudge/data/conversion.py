@@ -62,8 +62,8 @@ def convert(  # noqa: PLR0913 - one argument an option
             )
         return _convert_clouds(source, out, to, topics)
     tolerance_ns = round(label_tolerance * 1e9)
-    frames = source if isinstance(source, FrameSet) else read_set(
-        source, tolerance_ns, topics, allow_outside=allow_outside
+    frames = (
+        source if isinstance(source, FrameSet) else read_set(source, tolerance_ns, topics, allow_outside=allow_outside)
     )
     if upside_down:
         frames = flip_vertically(frames)

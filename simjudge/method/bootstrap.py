@@ -337,6 +337,18 @@ class Bootstrap(ShortRepr):
         error = float(np.sqrt(sum((part.row_error * each) ** 2 for part, each in zip(parts, share, strict=True))))
         drawn, largest = sum(part.drawn for part in parts), max(part.largest for part in parts)
         return cls(
-            total, weight, units, w1, noise, square, chance, around, around_square, extreme, drawn, error, largest,
+            total,
+            weight,
+            units,
+            w1,
+            noise,
+            square,
+            chance,
+            around,
+            around_square,
+            extreme,
+            drawn,
+            error,
+            largest,
             sum(part.told * each for part, each in zip(parts, share, strict=True)),
         )

@@ -186,9 +186,7 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
             return sure
         held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
         few = min(size.units_a, size.units_b) < FEWEST_UNITS
-        return replace(
-            held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS
-        )
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     error = gap_error(boot, min(size.units_a, size.units_b))
     needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / classes)) + POWER_QUANTILE * float(boot.around.std())

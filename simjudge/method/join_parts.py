@@ -147,9 +147,7 @@ def _compare_block(plan: JoinPlan, pair: PooledPair, block: SimilarContexts, row
     mark_overlap(near.start, near.rank, near.level, compared, part.overlap)
     part.match[rows], part.match_similarity[rows] = block.best_matches(pair.matches)
     if part.balance is not None and pair.covariates is not None and pair.spread is not None:
-        part.balance[rows] = standardized_differences(
-            near, pair.covariates, ~pair.from_a, pair.spread, plan.balance_at
-        )
+        part.balance[rows] = standardized_differences(near, pair.covariates, ~pair.from_a, pair.spread, plan.balance_at)
     if pair.drawn is None or pair.cells is None:
         return
     members, near = pair.samples.take(near.row), block.neighbours(pair.drawn_ranks)

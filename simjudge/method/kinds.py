@@ -204,9 +204,7 @@ class KindNames:
     parents: Sequence[tuple[int, ...]]
 
 
-def kind_differences(
-    sums: KindSums, chance: FloatArray, noise: FloatArray, names: KindNames
-) -> KindDifferences | None:
+def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, names: KindNames) -> KindDifferences | None:
     """Test all kinds together: p is from the largest studentized difference of the draws, step by step.
 
     The draws are taken around the mean of both sides of a batch for p, and around that of each side for the interval.

@@ -11,7 +11,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.objects.picture_lines import PictureLines, horizon_lines
-from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 _TRANSFORMS = "/tf"
 _LONGEST_GAP = 500_000_000

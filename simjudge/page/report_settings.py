@@ -43,9 +43,7 @@ def parse_labels(given: str | Mapping[str, str] | Iterable[str | tuple[str, str]
     return tuple(labels.items())
 
 
-_LABELS = TextForm(
-    parse_labels, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "OLD=NEW", several=True
-)
+_LABELS = TextForm(parse_labels, lambda pairs: ",".join(f"{old}={new}" for old, new in pairs), "OLD=NEW", several=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,7 @@ def played_topics(values: Values) -> PlayedTopics | None:
     return choose_played_topics(Path(values["bag"]), absolute=not normalize_namespace(values["robot_ns"]))
 
 
-def image_processes(
-    values: Values, robot: Robot, played: PlayedTopics | None
-) -> tuple[tuple[Process, ...], Process]:
+def image_processes(values: Values, robot: Robot, played: PlayedTopics | None) -> tuple[tuple[Process, ...], Process]:
     """The programs that bring images, and the detector on them.
 
     Args:

@@ -17,8 +17,8 @@ from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch.watch_screen import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
+from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
-from simjudge.sim.driving.steering import SpeedController
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
 from simjudge.studies.live.session import COUNT, IGNORE, RESET
 
@@ -123,9 +123,7 @@ class DetectionSettings(PublishingStageSettings):
         default=False, help="Detect on every image in order, for recordings; otherwise always on the newest image."
     )
     autostart: bool = autostart()
-    queue_mb: float = setting(
-        1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6
-    )
+    queue_mb: float = setting(1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6)
     drain: float = setting(
         3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
         low=0, high=1e6, changeable=True,
@@ -194,9 +192,7 @@ class DriverSettings(StageSettings):
     cone_radius: float = setting(
         ConeShape.radius, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
     )
-    cone_height: float = setting(
-        ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2
-    )
+    cone_height: float = setting(ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2)
     fastest: float = setting(
         SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20
     )
@@ -257,9 +253,7 @@ class PlaySettings(Settings):
     """The settings of play_node."""
 
     bag: str = setting(help="Recording: a rosbag2 folder, a .mcap or a .db3 file.")
-    rate: float = setting(
-        1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True
-    )
+    rate: float = setting(1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True)
     start_offset: float = setting(0.0, "Time to leave out at the start of the recording.", unit="s", low=0)
     loop: bool = setting(default=False, help="Start again at the end; time jumps back then.")
     clock: float = setting(
@@ -298,9 +292,7 @@ class RecordSettings(StageSettings):
         "none", "What zstd compresses: in a folder, each file once it is complete, or each message; in any mcap, its"
         " chunks.", choices=COMPRESSIONS,
     )  # fmt: skip
-    depth: int = setting(
-        100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
-    )
+    depth: int = setting(100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,9 +328,7 @@ class LiveObjectSettings(StageSettings):
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of a real and a virtual frame.", unit="s", low=0, high=10
     )
-    wait: float = setting(
-        5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600
-    )
+    wait: float = setting(5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600)
     wait_count: int = setting(1000, "Frames of each side that wait at most.", low=1, high=100_000)
     jump_back: float = setting(
         1.0, "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
@@ -347,9 +337,7 @@ class LiveObjectSettings(StageSettings):
     window: float = setting(
         60.0, "Time before the newest stamp whose frames the numbers are of; 0: all.", unit="s", low=0
     )
-    summary_period: float = setting(
-        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
-    )
+    summary_period: float = setting(1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600)
     map_size: float = setting(
         200.0, "Width and height of the occupancy maps, around the first scan.", unit="m", low=1, high=10_000
     )

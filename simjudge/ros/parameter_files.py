@@ -134,9 +134,7 @@ def _below(file: YamlFile, content: Any, location: tuple[str, ...]) -> Iterator[
             yield from _below(file, inner, here)
 
 
-def _parameters(
-    file: YamlFile, node: str, content: Any, location: tuple[str, ...], prefix: str
-) -> Iterator[_Entry]:
+def _parameters(file: YamlFile, node: str, content: Any, location: tuple[str, ...], prefix: str) -> Iterator[_Entry]:
     if not node or not isinstance(content, Mapping):
         raise error_at(file.path, (file,), location, f"{_KEY} must be a table of names and values, below a node's name")
     for key, value in content.items():

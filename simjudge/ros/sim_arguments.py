@@ -101,14 +101,14 @@ def _of(camera: str, topic: str) -> str:
 
 def _cameras(given: str) -> tuple[str, ...]:
     """Names of the car's cameras, the one that drives first."""
-    from simjudge.sim.sensors.camera.rig_file import read_rig, rig_path  # noqa: PLC0415 - slow to import
+    from simjudge.sim.sensors.camera.rig import read_rig, rig_path  # noqa: PLC0415 - slow to import
 
     return (CAMERA,) if rig_path(given) is None else read_rig(given).names
 
 
 def _cameras_with_depth(given: str) -> list[str]:
     """Names of the cameras that measure depth."""
-    from simjudge.sim.sensors.camera.rig_file import read_rig  # noqa: PLC0415 - slow to import
+    from simjudge.sim.sensors.camera.rig import read_rig  # noqa: PLC0415 - slow to import
 
     return [each.name for each, _ in read_rig(given).cameras if each.camera.depth is not None]
 
@@ -155,8 +155,8 @@ def _driver(values: Values) -> Process:
         renamed = () if topic == _SCANS else ((_SCANS, topic),)
         sensors = {"sensors": _sensors(values)}
         return Process("drive_node", "drive_node", parameters={**known, **sensors}, remappings=renamed)
-    from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
-    from simjudge.sim.driving.lane_scale import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.cone_driver import lane_speeds  # noqa: PLC0415
+    from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course  # noqa: PLC0415 - slow to import
     from simjudge.sim.scene.read import read_scene  # noqa: PLC0415
 
     scene = read_scene(values["scene"], parse_int("seed", values["seed"]))
@@ -232,7 +232,7 @@ def _recorded_sensors(given: str) -> list[str]:
     if not given:
         return []
     from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_topics import published_topics  # noqa: PLC0415
+    from simjudge.sim.sensors.sensor_messages import published_topics  # noqa: PLC0415
 
     return sorted(published_topics(read_sensors(given)))
 
@@ -247,7 +247,7 @@ def _sensor_topics(given: str) -> dict[str, str]:
     if not given:
         return {}
     from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: PLC0415 - only where there are sensors
-    from simjudge.sim.sensors.sensor_topics import sensor_topics  # noqa: PLC0415
+    from simjudge.sim.sensors.sensor_messages import sensor_topics  # noqa: PLC0415
 
     return sensor_topics(read_sensors(given))
 

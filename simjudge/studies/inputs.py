@@ -91,9 +91,7 @@ def read_input(
         path = Path(source)
         frames, form = read_with_format(path, topics=image_topics(image_topic), allow_outside=allow_outside)
     if predictions is not None:
-        frames = read_predictions(
-            predictions, frames, path, allow_outside=allow_outside, rename=dict(rename or ())
-        )
+        frames = read_predictions(predictions, frames, path, allow_outside=allow_outside, rename=dict(rename or ()))
     return InputSet(path, predictions, frames, form)
 
 

@@ -118,7 +118,7 @@ class MarkedImages:
         if self._images is None:
             raise ImageError(f"{self.frames.describe_frame(index)}: has no image")
         pixels = self._images.read(index)
-        (_, truth, guess), = label_pairs(self.frames.take([index]), self.classes, self.width, Losses())
+        ((_, truth, guess),) = label_pairs(self.frames.take([index]), self.classes, self.width, Losses())
         if pixels.shape[:2] != truth.shape:
             pixels = np.asarray(cv2.resize(pixels, truth.shape[::-1], interpolation=cv2.INTER_AREA), np.uint8)
         wrong = (truth != guess) & (truth != UNLABELLED)

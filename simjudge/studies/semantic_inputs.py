@@ -58,9 +58,7 @@ def with_pixels_judged(frames: FrameSet) -> FrameSet:
         raise SimjudgeError(
             f"{frames.name}: holds no predicted label pictures; give a net (--model) or earlier predictions"
         )
-    labelled, seen = (
-        np.array([each.has(i) for i in range(len(frames))], np.bool_) for each in (semantic, predicted)
-    )
+    labelled, seen = (np.array([each.has(i) for i in range(len(frames))], np.bool_) for each in (semantic, predicted))
     return replace(frames, labelled=labelled, predicted=seen)
 
 

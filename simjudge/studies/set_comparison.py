@@ -247,9 +247,7 @@ def _collected(parts: dict[int, list[list[DrawnRows]]], compared: Sequence[Compa
     }
 
 
-def comparison_units(
-    a: JudgedSet, b: JudgedSet, settings: CertaintySettings, *, paired: bool = False
-) -> SampleUnits:
+def comparison_units(a: JudgedSet, b: JudgedSet, settings: CertaintySettings, *, paired: bool = False) -> SampleUnits:
     """The sampling units of both sets; nothing is estimated where nothing is drawn."""
     block = settings.block if settings.draws else 0.0
     return sample_units(a, b, block=block, unit=settings.unit, paired=paired)

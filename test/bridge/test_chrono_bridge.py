@@ -18,7 +18,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.data.rosbag2.recorded_clouds import recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 SIZE = (160, 120)
 LENS = lens_with_field("pinhole", SIZE, 80)

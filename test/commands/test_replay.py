@@ -15,7 +15,7 @@ from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

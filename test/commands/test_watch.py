@@ -14,7 +14,7 @@ from saved_screens import chunks, column
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.questions.watch.watch_screen import Boxes, ClassState, Screen, ScreenTarget, is_installed
-from simjudge.sim.sensors.cloud_series import RecordedBoxes
+from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 ROOT = Path(__file__).parents[2]
 

@@ -138,7 +138,7 @@ def use_brisque_model(path: Path) -> None:
 def use_label_names(path: Path) -> None:
     """Read what a simulator says of its numbers, twice, and look one up."""
     from simjudge.core.errors import Losses
-    from simjudge.sim.capture.simulators.label_names import LabelNames
+    from simjudge.sim.capture.simulators.label_messages import LabelNames
 
     names = LabelNames()
     for time in (1, 2):

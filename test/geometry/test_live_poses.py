@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.live_poses import (
+from simjudge.geometry.poses import Pose, Trajectory
+from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
+from simjudge.geometry.transforms import (
     AT_POSE_JUMP,
     BEFORE_FIRST_POSE,
     IN_POSE_GAP,
     LivePoses,
     LiveTransforms,
+    TransformTree,
     exposure_poses,
 )
-from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.geometry.transforms import TransformTree
 
 SECOND = 10**9
 LIMITS = MotionLimits()

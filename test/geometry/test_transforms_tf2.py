@@ -11,10 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.geometry.live_poses import LiveTransforms, exposure_poses
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
-from simjudge.geometry.transforms import TransformTree
+from simjudge.geometry.transforms import LiveTransforms, TransformTree, exposure_poses
 
 START = 1_700_000_000_000_000_000
 SECOND = 10**9

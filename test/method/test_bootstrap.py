@@ -399,9 +399,7 @@ def test_of_sets_that_do_not_differ_the_noise_is_their_w1_and_p_is_uniform(units
     assert 0.01 <= p <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / len(found))
 
 
-@pytest.mark.parametrize(
-    "units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str
-)
+@pytest.mark.parametrize("units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str)
 def test_many_batches_of_few_units_have_the_w1_that_their_draws_have(units):
     """A mean over hundreds of contexts of a sample or two has little scatter: a small lack would make p tiny."""
     random, contexts, each = np.random.default_rng(2), 4000, sum(units)

@@ -10,18 +10,16 @@ from simjudge.bridge.live_record import BridgeSetup
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.nodes.bridge_topics import bridge_topics
-from simjudge.sim.capture.capture import CapturedFrame
-from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
+from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure
 from simjudge.sim.capture.ground_truth import GroundTruth
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.engines.contract import Labels, SceneState
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.vehicle.car_appearance import WHEELS
-from simjudge.sim.vehicle.car_joints import JointAngles
-from simjudge.sim.vehicle.robot_description import WheelFigures
+from simjudge.sim.vehicle.car_joints import JointAngles, WheelFigures
 from simjudge.sim.vehicle.vehicle import VehicleState
 
 SIZE = (8, 6)

@@ -18,7 +18,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from simjudge.nodes.headers import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL, PASS  # noqa: E402
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, PASS  # noqa: E402
 
 pytestmark = pytest.mark.slow
 WIDTH, HEIGHT = 32, 24

@@ -20,11 +20,11 @@ from simjudge.nodes.drive_messages import cone_markers, path_message, side_detec
 from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
+from simjudge.sim.driving.cone_driver import Driver  # noqa: E402
 from simjudge.sim.driving.cones import ConeShape  # noqa: E402
-from simjudge.sim.driving.driver import Driver  # noqa: E402
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration  # noqa: E402
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field  # noqa: E402
-from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.sensors.camera.calibration import message_calibration  # noqa: E402
+from simjudge.sim.sensors.camera.lens import lens_with_field  # noqa: E402
+from simjudge.sim.vehicle.vehicle import read_vehicle  # noqa: E402
 
 LENS = lens_with_field("pinhole", (640, 360), 80)
 CAR = read_vehicle("art1")

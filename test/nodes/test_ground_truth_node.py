@@ -84,9 +84,7 @@ def test_pictures_become_the_labels_of_a_loop_over_the_pixels(graph, heard):
 
 def test_pictures_wait_for_the_names_of_their_stamp(graph, heard, tmp_path):
     path = tmp_path / "isaac.yaml"
-    path.write_text(
-        'pictures: {topic: "*", instance_from: value, names_from: "*", background: [BACKGROUND]}\n'
-    )
+    path.write_text('pictures: {topic: "*", instance_from: value, names_from: "*", background: [BACKGROUND]}\n')
     out = graph.node.create_publisher(Image, "/simulator/pictures", reliable_qos(100))
     names = graph.node.create_publisher(String, "/simulator/names", reliable_qos(100))
     process = graph.start("ground_truth_node", simulator=path)

@@ -22,7 +22,7 @@ from simjudge.detectors.detector import Detections  # noqa: E402
 from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
 from simjudge.nodes.headers import message_stamp  # noqa: E402
 from simjudge.nodes.image_messages import camera_info_message, flip_rows, image_message, to_rgb  # noqa: E402
-from simjudge.sim.sensors.camera.calibration_file import read_calibration  # noqa: E402
+from simjudge.sim.sensors.camera.calibration import read_calibration  # noqa: E402
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 32, 3), dtype=np.uint8)
 FOUND = Detections.build([2, 9], [(1.25, 2, 3.5, 1 / 3 + 5), (0, 0, 32, 24)], [0.1 + 0.2, 1.0])

@@ -1,6 +1,5 @@
 """manual_node by itself, with real publishers: a joystick, a twist, silence, keys from a pipe, what makes no sense."""
 
-
 from importlib.util import find_spec
 
 import pytest

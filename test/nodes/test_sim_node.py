@@ -29,7 +29,7 @@ from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noq
 from simjudge.sim.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.sim.driving.closed_loop import DrivenCommand, DrivenFrame  # noqa: E402
 from simjudge.sim.driving.drive import DriveOptions, make_closed_loop  # noqa: E402
-from simjudge.sim.vehicle.vehicle_file import read_vehicle  # noqa: E402
+from simjudge.sim.vehicle.vehicle import read_vehicle  # noqa: E402
 
 SLOW_LIMIT = 120
 
@@ -332,8 +332,11 @@ def test_the_driver_shows_its_cones_and_its_line(graph, tmp_path):
     [
         ("sim_node", {}, "parameter scene must be given"),
         ("sim_node", {"scene": "moon", "camera": "plain"}, "moon"),
-        ("sim_node", {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
-         "has none of the fields that drive a car"),
+        (
+            "sim_node",
+            {"scene": "lab", "camera": "plain", "input_type": "std_msgs/msg/Float64"},
+            "has none of the fields that drive a car",
+        ),
         (
             "sim_node",
             {"scene": "lab", "camera": "plain", "input_type": "no_msgs/msg/Input"},

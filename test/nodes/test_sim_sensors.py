@@ -20,7 +20,7 @@ from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 from simjudge.ros.node_interfaces import NODES, sensor_endpoint  # noqa: E402
 from simjudge.sim.sensors.sensor_file import read_sensors  # noqa: E402
-from simjudge.sim.sensors.sensor_topics import published_topics, sensor_topics  # noqa: E402
+from simjudge.sim.sensors.sensor_messages import published_topics, sensor_topics  # noqa: E402
 
 SENSORS = {spec.name: spec for spec in read_sensors("art1")}
 TOPICS = {"imu/data": Imu, "imu/mag": MagneticField, "gps/fix": NavSatFix, "scan/points": PointCloud2}

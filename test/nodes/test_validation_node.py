@@ -29,9 +29,7 @@ from simjudge.data.sets import read_set  # noqa: E402
 from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
 from simjudge.studies.pair import compare_pair  # noqa: E402
 
-LATCHED = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"
 FEW = {"draws": 50, "patch": "120x120"}
 QUICK = CompareSettings(draws=50, patch=120)

@@ -133,10 +133,7 @@ def test_w1_is_that_of_loops_over_pixels(theta):
 def test_performance_may_be_seen_from_above():
     a = street(0)
     sunk = replace(a.predictions, centre=a.boxes.centre - np.array([0, 0, 1.55]))
-    seen = {
-        iou: sj.compare(a, replace(a, predictions=sunk), draws=0, cuboid_iou=iou, **FAST)
-        for iou in ("3d", "bev")
-    }
+    seen = {iou: sj.compare(a, replace(a, predictions=sunk), draws=0, cuboid_iou=iou, **FAST) for iou in ("3d", "bev")}
     performance = {iou: each.contexts["performance"][~each.contexts.is_a] for iou, each in seen.items()}
     assert set(np.round(performance["bev"], 9)) == {0, 1}
     assert performance["3d"].max() < 0.1

@@ -41,9 +41,7 @@ def sets(tmp_path_factory):
 
 
 def settings(**more):
-    return CompareSettings(
-        task="semantic", patch=(PATCH, PATCH), theta=0.6, draws=20, block=0, **more
-    )
+    return CompareSettings(task="semantic", patch=(PATCH, PATCH), theta=0.6, draws=20, block=0, **more)
 
 
 def naive_patches(folder, metric):

@@ -14,7 +14,7 @@ from simjudge.questions.calibrate.command import lidar as calibrate_lidar
 from simjudge.questions.calibrate.command import noise as calibrate_noise
 from simjudge.questions.engines.command import compare as compare_engines
 from simjudge.ros import node_settings
-from simjudge.sim.capture.replay_source import ReplayOptions
+from simjudge.sim.capture.replay_plan import ReplayOptions
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 OTHERS = {

@@ -92,9 +92,7 @@ def build_predictions(raw: RawRows, size: IntArray, class_names: dict[int, str],
     rows = _usable(raw, size, class_names, losses)
     score = np.ones(len(raw.frame)) if raw.score is None else raw.score
     masks = None if raw.masks is None else raw.masks.take(rows)
-    return Predictions.build(
-        raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks
-    )
+    return Predictions.build(raw.frame[rows], raw.class_id[rows].astype(np.int64), raw.box[rows], score[rows], masks)
 
 
 def drop_masks_outside(raw: RawRows, losses: Losses) -> RawRows:

@@ -41,9 +41,7 @@ def read_image_folder(path: str | Path) -> FrameSet:
         log.warning("%s; left aside", line)
     names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
-    return FrameSet.build(
-        path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses
-    )
+    return FrameSet.build(path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses)
 
 
 FORMATS = (

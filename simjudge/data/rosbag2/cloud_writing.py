@@ -91,9 +91,7 @@ def cloud_stamps(clouds: CloudSet, frame_stamps: IntArray) -> list[int]:
     return stamps
 
 
-def _messages(
-    clouds: CloudSet, stamps: list[int], frame_stamps: IntArray, losses: Losses
-) -> Iterator[StampedMessage]:
+def _messages(clouds: CloudSet, stamps: list[int], frame_stamps: IntArray, losses: Losses) -> Iterator[StampedMessage]:
     """All messages in order of their stamps: of each stamp, frames first."""
     frames = clouds.frames
     maker = None if frames is None else MessageMaker(standard_types(), frames, frame_stamps)

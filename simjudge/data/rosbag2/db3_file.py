@@ -182,7 +182,10 @@ class Db3File:
         qos = self._offered_qos()
         return [
             StoredTopic(
-                str(name), full_type_name(str(kind)), definitions.get(kind, _NO_DEFINITION), counts.get(i, 0),
+                str(name),
+                full_type_name(str(kind)),
+                definitions.get(kind, _NO_DEFINITION),
+                counts.get(i, 0),
                 qos.get(i, ""),
             )
             for i, name, kind in rows

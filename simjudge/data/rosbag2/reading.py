@@ -270,5 +270,3 @@ def _raw(columns: BoxColumns, numbers: list[int], *, scored: bool) -> RawRows:
         [columns.distance[row] for row in rows.tolist()],
         [columns.visible[row] for row in rows.tolist()],
     )
-
-

@@ -67,9 +67,7 @@ def predict_semantic(
     return write_where_asked(found, out, to)
 
 
-def _own_numbers(
-    frames: FrameSet, net_names: Mapping[int, str]
-) -> tuple[npt.NDArray[np.uint8], dict[int, str]]:
+def _own_numbers(frames: FrameSet, net_names: Mapping[int, str]) -> tuple[npt.NDArray[np.uint8], dict[int, str]]:
     """The set's own number of each class of a net, (256,), and the set's class names with those that it lacked."""
     names = dict(frames.class_names)
     own = {_key(name): class_id for class_id, name in reversed(names.items()) if 0 <= class_id < MOST_CLASSES}

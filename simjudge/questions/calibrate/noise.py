@@ -24,10 +24,10 @@ from simjudge.sim.sensors.camera.noise_calibration import (
     Encoding,
     NoiseCalibration,
     PhotonTransferFit,
+    StandingScene,
     calibrate_noise_of,
     linearize,
 )
-from simjudge.sim.sensors.camera.standing_scene import StandingScene
 
 _OWN = "# Noise of "
 """How a file of this command begins."""

@@ -10,7 +10,7 @@ from typing import Any
 from simjudge.core.errors import Losses
 from simjudge.core.files import hash_files
 from simjudge.results.saved_result import Result
-from simjudge.sim.capture.render_output import render_record_path
+from simjudge.sim.capture.render_record import render_record_path
 
 UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: not found"
 

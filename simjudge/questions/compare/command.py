@@ -22,7 +22,8 @@ def compare(
         None, metavar="ADDRESS", help="Dask scheduler whose workers do the similarity join; the numbers are the same."
     ),
     share: str | None = typer.Option(
-        None, metavar="FOLDER",
+        None,
+        metavar="FOLDER",
         help="Folder, or address that fsspec knows, through which the scheduler's workers get the contexts. "
         "Not given: a temporary folder of this machine.",
     ),

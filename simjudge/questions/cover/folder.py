@@ -12,7 +12,7 @@ from simjudge.core.files import atomic_file, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.questions.cover.candidates import Candidate
 from simjudge.questions.cover.result import COVER
-from simjudge.sim.capture.still_poses import StillPoses
+from simjudge.sim.capture.camera_poses import StillPoses
 
 PICTURES, POSES = "pictures", "poses.csv"
 """Names of the rendered set and of the poses in the folder of a coverage search."""

@@ -19,9 +19,7 @@ from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.judged_set import require_labels
 
 
-def read_cover_sets(
-    a: FrameSet | str | Path, b: FrameSet | str | Path | None
-) -> tuple[FrameSet, FrameSet | None]:
+def read_cover_sets(a: FrameSet | str | Path, b: FrameSet | str | Path | None) -> tuple[FrameSet, FrameSet | None]:
     """The labelled frames of both sets, with A's class ids.
 
     Args:

@@ -10,12 +10,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import is_free_position
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.capture import Capture, exposure_at
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.shutter import SECOND
+from simjudge.sim.sensors.camera.camera import SECOND, Camera
 
 
 class LabelView:
@@ -39,9 +37,7 @@ class LabelView:
         return is_free_position(body.position, self.engine, self.engine.poses())
 
 
-def labelled_frames(
-    name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]
-) -> FrameSet:
+def labelled_frames(name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]) -> FrameSet:
     """Labels of several pictures as a set without pictures."""
     frame = np.repeat(np.arange(len(objects)), [len(each) for each in objects])
     class_id = np.concatenate([np.zeros(0, np.int64), *(each.class_id for each in objects)])

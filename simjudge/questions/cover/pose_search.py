@@ -160,9 +160,7 @@ class PoseSearch:
         poses[:, 1] = np.clip(poses[:, 1], self._area[1], self._area[3])
         poses[:, 2] = np.clip(poses[:, 2], low, high)
         for column, middle, spread in ((4, self._pitch, TILT[0]), (5, self._roll, TILT[1])):
-            poses[:, column] = np.clip(
-                poses[:, column], middle - _TILT_LIMIT * spread, middle + _TILT_LIMIT * spread
-            )
+            poses[:, column] = np.clip(poses[:, column], middle - _TILT_LIMIT * spread, middle + _TILT_LIMIT * spread)
         return poses
 
     def _similarity(self, poses: FloatArray, anchors: IntArray, context: SearchedContext) -> FloatArray:

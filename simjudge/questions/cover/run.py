@@ -43,10 +43,9 @@ from simjudge.questions.cover.result import CoverageCurve, CoverResult, uncovere
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.questions.cover.unreachable import NOT_FOUND, NOT_TAKEN, ReachRules
 from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.camera_poses import RandomPoses
+from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses
 from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
 from simjudge.sim.capture.rendering import render_plans
-from simjudge.sim.capture.still_poses import StillPoses
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera

@@ -11,7 +11,7 @@ from simjudge.method.method import Method
 from simjudge.studies.compare_settings import AUTO, PATCH_FORM
 
 if TYPE_CHECKING:
-    from simjudge.sim.capture.label_rules import Labelling
+    from simjudge.sim.capture.ground_truth import Labelling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,6 @@ class CoverSettings(Settings):
     @property
     def labelling(self) -> Labelling:
         """Which objects are labelled."""
-        from simjudge.sim.capture.label_rules import Labelling  # noqa: PLC0415 - compiles its loops
+        from simjudge.sim.capture.ground_truth import Labelling  # noqa: PLC0415 - compiles its loops
 
         return Labelling(self.min_size, self.min_visible)

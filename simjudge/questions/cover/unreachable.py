@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.frames import FrameSet
 from simjudge.questions.cover.label_sketch import SketchedThings
 from simjudge.sim.capture.camera_poses import CLEARANCE
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.sensors.camera.lens import Lens
 
 CLASS_MISSING = "class missing in the scene"

@@ -25,8 +25,7 @@ from simjudge.questions.doctor.findings import (
     quoted,
 )
 from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey
-from simjudge.sim.sensors.camera.calibration_file import COEFFICIENTS
-from simjudge.sim.sensors.camera.calibration_formats import message_calibration
+from simjudge.sim.sensors.camera.calibration import COEFFICIENTS, message_calibration
 
 _SAMPLE = 12
 """Pictures that are decoded."""

@@ -43,8 +43,10 @@ def doctor(
 
     if source is not None and live:
         raise UsageError(f"{source} or --live: give one of them")
-    found = diagnose_graph(seconds, image_topic=image_topic) if source is None else diagnose(
-        source, image_topic=image_topic
+    found = (
+        diagnose_graph(seconds, image_topic=image_topic)
+        if source is None
+        else diagnose(source, image_topic=image_topic)
     )
     asked = None if purpose is None else found.question(purpose)
     _print(found, asked)

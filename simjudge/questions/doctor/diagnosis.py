@@ -17,7 +17,7 @@ from simjudge.questions.doctor.findings import (
 )
 from simjudge.questions.doctor.fitting_detector import ANY_DETECTOR
 from simjudge.questions.doctor.usable_for import QUESTIONS, Answer
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL, NOT_CHECKED, PASS
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, NOT_CHECKED, PASS
 
 _ORDER = {FAIL: 0, MISSING: 1, PASS: 2, NOT_CHECKED: 3}
 
@@ -123,9 +123,7 @@ class Diagnosis(SummaryRepr):
             answer: to the question.
         """
         poses = next((f" --poses {each.about}" for each in self.findings if each.check == POSES and each.about), "")
-        return answer.question.command.format(
-            path=quoted(self.path), poses=poses, model=self.detector, task=self.task
-        )
+        return answer.question.command.format(path=quoted(self.path), poses=poses, model=self.detector, task=self.task)
 
     def content(self) -> dict[str, Any]:
         """The same for programs."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL, NOT_CHECKED, PASS
+from simjudge.sim.sensors.lidar.checked_scans import FAIL, NOT_CHECKED, PASS
 
 MISSING = "missing"
 """Verdict where what would be checked is not there: no fault, but some questions cannot be asked."""

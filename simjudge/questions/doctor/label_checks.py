@@ -26,8 +26,8 @@ from simjudge.questions.doctor.findings import (
 )
 from simjudge.questions.doctor.fitting_detector import fitting_detector, has_only_label_pictures
 from simjudge.questions.doctor.kitti_rows import kitti_rows_note
-from simjudge.sim.sensors.lidar_contract.check import check_lidar
-from simjudge.sim.sensors.lidar_contract.outcomes import FAIL as CONTRACT_FAIL
+from simjudge.sim.sensors.lidar.checked_scans import FAIL as CONTRACT_FAIL
+from simjudge.sim.sensors.lidar.contract import check_lidar
 
 _SCANS = 20
 """Scans that are held to what a lidar is."""

@@ -34,8 +34,8 @@ from simjudge.questions.doctor.label_checks import check_clouds, check_labels
 from simjudge.questions.doctor.simulator_checks import check_simulators, types_with_messages
 from simjudge.questions.doctor.survey import RecordingSurvey, TopicSurvey, as_nanoseconds, survey_recording
 from simjudge.questions.doctor.usable_for import answer_questions
-from simjudge.sim.capture.simulators.found_simulators import find_simulator_labels, label_pictures
-from simjudge.sim.sensors.cloud_series import measured_cloud_topics
+from simjudge.sim.capture.simulators.labelling import find_simulator_labels, label_pictures
+from simjudge.sim.sensors.recorded_readings import measured_cloud_topics
 
 _INPUTS = (
     "simjudge_msgs/msg/VehicleInput", "art_msgs/msg/VehicleInput", "geometry_msgs/msg/Twist",

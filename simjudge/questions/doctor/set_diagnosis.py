@@ -30,7 +30,7 @@ from simjudge.questions.doctor.findings import (
 from simjudge.questions.doctor.fitting_detector import fitting_detector, has_only_label_pictures
 from simjudge.questions.doctor.label_checks import check_clouds, check_labels
 from simjudge.questions.doctor.usable_for import answer_questions
-from simjudge.sim.sensors.lidar.turn_readers import raw_files
+from simjudge.sim.sensors.lidar.measured_turns import raw_files
 
 
 def diagnose_set(path: Path, kind: str) -> Diagnosis:

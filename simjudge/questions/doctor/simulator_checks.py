@@ -9,8 +9,8 @@ from pathlib import Path
 from simjudge.questions.doctor.findings import LABELS, MISSING, SIMULATOR_LABELS, Finding, quoted
 from simjudge.questions.doctor.survey import RecordingSurvey
 from simjudge.questions.doctor.usable_for import QUESTIONS
-from simjudge.sim.capture.simulators.found_simulators import FoundLabels
-from simjudge.sim.sensors.lidar_contract.outcomes import PASS
+from simjudge.sim.capture.simulators.labelling import FoundLabels
+from simjudge.sim.sensors.lidar.checked_scans import PASS
 
 _FORMS = {
     "pictures": "label pictures", "solids": "boxes in space", "boxes": "boxes on the image",

@@ -9,8 +9,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
-from simjudge.sim.driving.lane import lane_classes
-from simjudge.sim.driving.line_following import follow_line
+from simjudge.sim.driving.course import follow_line, lane_classes
 from simjudge.sim.scene.model import Course, Scene
 
 SPACING = 0.05

@@ -22,7 +22,7 @@ from simjudge.questions.drives.course_line import (
     resampled,
     smoothed,
 )
-from simjudge.sim.driving.line_following import follow_line
+from simjudge.sim.driving.course import follow_line
 from simjudge.sim.scene.model import Course
 
 FARTHEST_ASIDE = 10.0

@@ -97,9 +97,8 @@ def check(
     from simjudge.core.display import SummaryTable
     from simjudge.sim.engines.registry import engine_class, make_engine
     from simjudge.sim.scene.read import read_scene
-    from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_checks
-    from simjudge.sim.testing.contract_scene import LENS, contract_scene
-    from simjudge.sim.testing.engine_checks import scene_cameras
+    from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks
+    from simjudge.sim.testing.checks import LENS, contract_scene
     from simjudge.terminal.tables import print_table
 
     builder = engine_class(name)

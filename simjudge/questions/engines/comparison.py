@@ -20,9 +20,8 @@ from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance
 from simjudge.core.stamps import NO_STAMP
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import FrameExposure, exposure_at
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine, Poses
 from simjudge.sim.sensors.camera.camera import Camera
 

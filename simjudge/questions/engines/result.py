@@ -23,8 +23,8 @@ from simjudge.questions.engines.comparison import (
 from simjudge.questions.engines.page import write_page
 from simjudge.results.saved_result import load_results
 from simjudge.sim.capture.camera_path import camera_mount
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.pose_choice import choose_camera_poses
+from simjudge.sim.capture.camera_poses import choose_camera_poses
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera

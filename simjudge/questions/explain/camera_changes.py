@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.sim.scene.light_factors import LightFactors
+from simjudge.sim.scene.scene_changes import LightFactors
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.lens import Lens
 

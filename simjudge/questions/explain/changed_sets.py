@@ -137,9 +137,7 @@ class ChangedSets:
             return None
         if len(predicted) != len(frames):
             return None
-        classes = map_classes(
-            self.detector.name, self.detector.class_names, frames, dict(self.settings.rename or ())
-        )
+        classes = map_classes(self.detector.name, self.detector.class_names, frames, dict(self.settings.rename or ()))
         done = frames.with_predictions(predictions, predicted, record_detector(self.detector))
         return replace(done, class_names=classes.names)
 

@@ -11,7 +11,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.questions.explain.attribution import Causes, all_subsets, shapley_values
 from simjudge.questions.explain.excess_judge import ExcessJudge
-from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError
+from simjudge.sim.sensors.camera_matching.camera_estimation import EstimationError
 
 _MOST_IN_FULL = 3
 """Causes up to which all sets of them are tried under every estimate: 2^3."""
@@ -32,9 +32,7 @@ class PartErrors(ShortRepr):
     rest: FloatArray
 
 
-def part_errors(
-    judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]
-) -> PartErrors:
+def part_errors(judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]) -> PartErrors:
     """Share the gap anew under other estimates, and draw from how the parts differ."""
     truth = _numbers(judge, found, players)
     moved = [_numbers(judge.with_difference(each), found, players) - truth for each in (*error.refits, error.corrected)]

@@ -21,15 +21,14 @@ from simjudge.questions.explain.camera_changes import (
     scaled_lens,
 )
 from simjudge.questions.explain.rendered_sets import RenderedSets
-from simjudge.sim.scene.light_factors import LightFactors, light_groups
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.scene.scene_changes import LightFactors, light_groups
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_from_calibration
+from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
+from simjudge.sim.sensors.camera_matching.camera_estimation import fit_light
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES
-from simjudge.sim.sensors.camera_matching.light_fit import fit_light
 from simjudge.studies.inputs import InputSet
 
 NO_SCENE = "B's scene is not known: give --scene and --camera"
@@ -92,9 +91,7 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
     return KnownCamera(size, _sized(lens, size))
 
 
-def known_changes(
-    known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True
-) -> FoundChanges:
+def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True) -> FoundChanges:
     """What is changed of B's camera because A's is known to differ."""
     changes, not_tried = CameraChanges(), {}
     if "lens" in wanted:

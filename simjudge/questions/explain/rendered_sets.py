@@ -17,14 +17,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.questions.explain.camera_changes import CameraChanges
-from simjudge.sim.capture.capture import Capture, CapturedFrame
-from simjudge.sim.capture.exposure import FrameExposure, exposure_at, scripted_bodies
+from simjudge.sim.capture.capture import Capture, CapturedFrame, FrameExposure, exposure_at, scripted_bodies
 from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.render_frames import render_missing
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, describe_rendering
 from simjudge.sim.capture.render_record import RenderRecord
-from simjudge.sim.scene.light_factors import LightFactors
+from simjudge.sim.capture.rendering import render_missing
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LightFactors
 from simjudge.sim.sensors.camera.camera import Camera
 
 SAME_PICTURE = 2.0

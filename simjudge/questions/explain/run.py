@@ -51,9 +51,13 @@ from simjudge.questions.explain.render_inputs import RENDERS, RenderOptions, ren
 from simjudge.questions.explain.scene_content import why_not_scene
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, cause_words
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    EstimationError,
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
-from simjudge.sim.sensors.camera_matching.estimation_error import EstimationError, estimation_error
 from simjudge.studies.comparison import Source
 from simjudge.studies.inputs import describe_model
 from simjudge.studies.result_writing import certainty_parameters, method_parameters

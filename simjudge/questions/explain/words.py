@@ -93,8 +93,10 @@ def headline(found: Explanation) -> str:
         parts = [f"{cause.words} is {_range(cause.share)}" for cause in told]
         return f"{_range(unlisted)} of the gap is {UNLISTED_WORDS}; {'; '.join(parts)}."
     # More than the half is only called most of the gap where chance leaves it so.
-    kind = "Most of the gap is" if first.share is not None and first.share.low >= MOST else (
-        "The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is"
+    kind = (
+        "Most of the gap is"
+        if first.share is not None and first.share.low >= MOST
+        else ("The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is")
     )
     parts = [f"{kind} {first.words} ({_range(first.share)})"]
     parts += [f"{cause.words} is {_range(cause.share)}" for cause in told[1:]]

@@ -17,7 +17,7 @@ from simjudge.core.version import version
 from simjudge.core.yaml_file import read_yaml
 from simjudge.method.certainty import Certainty
 from simjudge.results.result_folder import write_json
-from simjudge.sim.sensors.camera.calibration_file import holds_calibration
+from simjudge.sim.sensors.camera.calibration import holds_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step
 

@@ -19,7 +19,7 @@ from scipy.stats import t as student
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.sensors.lidar.object_points import ObjectPoints
+from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints
 
 _BINS = 6
 _LEAST_IN_BIN = 8

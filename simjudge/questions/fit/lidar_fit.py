@@ -12,7 +12,7 @@ from simjudge.questions.fit.camera_fit import PAGE_FILES, HeldOutW1, ParameterFi
 from simjudge.questions.fit.divergence import DivergenceFit
 from simjudge.questions.fit.lidar_renderings import LidarFile
 from simjudge.questions.fit.ring_distributions import RingDistributions
-from simjudge.sim.sensors.lidar.ring_statistics import RingStatistics
+from simjudge.sim.sensors.lidar.cloud_statistics import RingStatistics
 
 FITTED_SENSORS, TRIED = "sensors.yaml", "tried.json"
 """Names of the fitted sensor file, and of what the judge said of every lidar that was tried, so that a fit goes on."""

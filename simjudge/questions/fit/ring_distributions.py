@@ -10,7 +10,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.sim.sensors.lidar.ring_statistics import RingSamples, RingStatistics
+from simjudge.sim.sensors.lidar.cloud_statistics import RingSamples, RingStatistics
 
 LIDAR_NAMES = ("a", "before", "after")
 """Whose: A's clouds, B's as they are, and B's with the fitted numbers."""

@@ -38,8 +38,11 @@ from simjudge.questions.fit.cma_search import search_minimum
 from simjudge.questions.fit.fitted_vector import FittedParameter, chosen_parameters, decode, encode
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sim.sensors.camera_matching.estimation_error import estimation_error
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
 from simjudge.studies.comparison import Source
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.painted_masks import painted_geometry
@@ -84,9 +87,7 @@ def fit_camera(
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS
-    fitted, held_out = (
-        ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings)
-    )
+    fitted, held_out = (ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings))
     with progress("estimating the camera") as advance:
         estimate, parameters = _estimated(fitted.sides, settings, advance)
     start = estimate.start
@@ -193,9 +194,7 @@ class _Objective:
         return self._known[difference]
 
 
-def _compared(
-    sets: ChangedSets, settings: FitSettings, difference: CameraDifference
-) -> tuple[float, Any]:
+def _compared(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> tuple[float, Any]:
     """Mean W1 under a camera and what stands beside it, by the code that `compare` uses."""
     a, b = sets.judged(difference, _EVERYTHING)
     units = comparison_units(a, b, settings, paired=settings.paired)

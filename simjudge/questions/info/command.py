@@ -43,7 +43,7 @@ def info(
 
 
 def _print_engines() -> None:
-    from simjudge.sim.engines.availability import engine_availability
+    from simjudge.sim.engines.registry import engine_availability
 
     out = Console(soft_wrap=True, highlight=False)
     for engine in engine_availability():

@@ -27,7 +27,7 @@ from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
 from simjudge.detectors.loading import load_detector
 from simjudge.questions.compare.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
-from simjudge.sim.sensors.cloud_series import read_boxes, read_found_boxes
+from simjudge.sim.sensors.recorded_readings import read_boxes, read_found_boxes
 
 _DETECTOR_SUFFIXES = (".onnx", ".pt")
 

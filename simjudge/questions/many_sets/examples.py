@@ -72,6 +72,5 @@ def example_comparisons(
             best[each.net] = (worth, each)
     chosen = [each for _, each in best.values()][:MOST_EXAMPLES]
     return [
-        ExampleComparison(str(number), each.a, each.b, each.net, study)
-        for number, each in enumerate(chosen, start=1)
+        ExampleComparison(str(number), each.a, each.b, each.net, study) for number, each in enumerate(chosen, start=1)
     ]

@@ -105,9 +105,7 @@ def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Study
     overlap = _mean_by_kind(result, nets.sim, "overlap_a", paired=False)
     agrees = _ordered([overlap["real-sim"], _mean([overlap["sim-sim"], overlap["real-real"]])])
     here = ", ".join(f"{kind} {_text(share)}" for kind, share in overlap.items())
-    yield StudyFinding(
-        "overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", here, agrees, overlap
-    )
+    yield StudyFinding("overlap, without twins", "O_A about 0.6 within a domain, 0.5 across", here, agrees, overlap)
     yield _alike_finding(result, nets.real)
 
 
@@ -169,8 +167,7 @@ def sweep_findings(result: Result) -> Iterator[StudyFinding]:
         yield StudyFinding(
             f"W1 along {name}",
             "W1 hardly moves",
-            f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, "
-            f"largest less smallest {moved:.3f}",
+            f"W1 {_w1(along[0][1])} to {_w1(along[-1][1])}, largest less smallest {moved:.3f}",
             UNDECIDED if len(known) < 2 else YES if moved <= max(_ALIKE, _HARDLY * float(np.mean(known))) else NO,
             distances | noise,
         )
@@ -193,9 +190,7 @@ def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     return _w1_finding(result, net, "Net_real, by kind of pair", "all alike and low", agrees, note)
 
 
-def _w1_finding(
-    result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = ""
-) -> StudyFinding:
+def _w1_finding(result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = "") -> StudyFinding:
     """A finding about mean W1 of the kinds of pairs, each with its noise; open where the net finds nothing."""
     w1, noise = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
     here = ", ".join(f"{kind} {_text(value)} (noise {_text(noise[kind])})" for kind, value in w1.items())
@@ -233,9 +228,7 @@ def _only(result: ManySetsResult, domain: str) -> str:
     return names[0]
 
 
-def _mean_by_kind(
-    result: ManySetsResult, net: str, field: str, *, paired: bool = True
-) -> dict[str, float | None]:
+def _mean_by_kind(result: ManySetsResult, net: str, field: str, *, paired: bool = True) -> dict[str, float | None]:
     """The mean over all pairs of a kind, one net and all classes together; with or without pairs of twins."""
     chosen = [each for each in result.comparisons if each.net == net and (paired or not each.paired)]
     return {kind: _mean([each.overall.numbers.number(field) for each in chosen if each.kind == kind]) for kind in KINDS}

@@ -24,7 +24,7 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.objects.common_times import require_common_times
 from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.questions.objects.settings import CAMERA, LIDAR, SENSORS, ObjectSettings
-from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 ObjectSource: TypeAlias = FrameSet | CloudSet | Path | str
 """Pictures or clouds in memory, or the path of a recording or a set with either or both."""

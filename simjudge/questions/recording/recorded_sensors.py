@@ -19,18 +19,21 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.topics import camera_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.transforms import TransformTree
-from simjudge.sim.sensors.cloud_series import (
+from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries
+from simjudge.sim.sensors.recorded_readings import (
+    FIX,
+    IMU,
     CloudSeries,
+    GpsTrack,
     RecordedBoxes,
     measured_cloud_topics,
     read_boxes,
     read_cloud_series,
     read_found_boxes,
+    read_gps,
+    read_imu,
     read_static_transforms,
 )
-from simjudge.sim.sensors.gps_recording import FIX, GpsTrack, read_gps
-from simjudge.sim.sensors.imu_recording import IMU, read_imu
-from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries
 
 _NOT_SHOWN = "parts that cannot be shown"
 

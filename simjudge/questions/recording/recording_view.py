@@ -39,9 +39,9 @@ from simjudge.questions.recording.recording_charts import (
     perspective_figure,
     top_figure,
 )
-from simjudge.sim.sensors.cloud_series import RecordedBoxes
 from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS
 from simjudge.sim.sensors.inertial.motion import SECOND
+from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 Rgb = tuple[int, int, int]
 _FARTHEST = 0.5

@@ -142,9 +142,7 @@ def keep_record(record: StepRecord, digest: str) -> None:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def kept_record(
-    folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log
-) -> StepRecord | None:
+def kept_record(folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log) -> StepRecord | None:
     """The record of a step that was done before, and whose files are what it made; None where it has to be done.
 
     Args:

@@ -23,8 +23,7 @@ from simjudge.questions.study.records import PlannedStep, StepRecord, held_recor
 from simjudge.questions.study.steps import ANY_NAME, NEVER
 from simjudge.questions.study.values import StepReference
 from simjudge.questions.study.work import StepTask, hold_step, publish_step, work_folder
-from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.scene_digest import scene_digest
+from simjudge.sim.scene.read import read_scene, scene_digest
 
 _NAMES_ITS_IMAGES = ".json"
 """Ending of an output that names the folder of its images, which has the step's name."""

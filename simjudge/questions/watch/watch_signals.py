@@ -14,9 +14,9 @@ from simjudge.core.box_drawing import class_colour
 from simjudge.geometry.poses import Pose
 from simjudge.page.palette import DARK, rgb
 from simjudge.questions.recording.cloud_scale import CloudScale, finite_points
-from simjudge.sim.sensors.cloud_series import RecordedBoxes
-from simjudge.sim.sensors.inertial.earth import geodetic_to_enu
+from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.noise import Triple
+from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 TIMELINE = "stamp"
 CLOUDS, TURNING, FORCES, TRACKS = "clouds", "turn_rate", "acceleration", "gps"

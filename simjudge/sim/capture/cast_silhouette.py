@@ -19,8 +19,8 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.silhouette import pixel_stride, sees_beyond, triangle_boxes, unlimited_rays
-from simjudge.sim.engines.bvh import DEPTH, grow_forest, make_ray, search_thing
 from simjudge.sim.engines.contract import Poses, SceneState
+from simjudge.sim.engines.ray_search import DEPTH, grow_forest, make_ray, search_thing
 from simjudge.sim.engines.ray_times import TimedExposure
 from simjudge.sim.scene.model import Mesh, Thing
 from simjudge.sim.sensors.camera.distortion import equidistant_end, equidistant_radius

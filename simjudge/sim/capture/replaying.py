@@ -1,4 +1,4 @@
-"""Replay: one synthetic frame for each real one, seen from where the real camera was at that time.
+"""Replay: one synthetic frame for each real one, seen from where the real camera was; or sensors alone.
 
 The camera moves along the recorded poses while it is exposed. The scene starts with the first frame: what follows a
 path moves from then on, everything else stands where the scene has it.
@@ -6,40 +6,195 @@ path moves from then on, everything else stands where the scene has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import check_output, output_path
+from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_output, output_path, record_beside
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.version import version
+from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
-from simjudge.sim.capture.frame_store import FrameStore
-from simjudge.sim.capture.kept_metering import describe_metering, metered_before
-from simjudge.sim.capture.label_rules import Labelling
-from simjudge.sim.capture.recorded_camera_path import CameraPathOptions, read_camera_path
-from simjudge.sim.capture.replay_output import FIXED_FRAME, replay_record_path, write_replay
-from simjudge.sim.capture.replay_plan import ReplayPlan, describe_replay, frames_without_floor
-from simjudge.sim.capture.replay_sensors import (
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
+from simjudge.sim.capture.ground_truth import Labelling
+from simjudge.sim.capture.replay_plan import (
+    CameraPathOptions,
+    ReplayOptions,
+    ReplayPlan,
+    ReplaySource,
+    describe_replay,
+    frames_without_floor,
+    read_camera_path,
+    read_source_poses,
+)
+from simjudge.sim.capture.sensor_feed import SensorEvent
+from simjudge.sim.capture.sensor_record import SensorMessages
+from simjudge.sim.capture.sensors_on_path import (
     MessagesByFrame,
     SensorReplay,
     SensorTransforms,
     body_in_scene,
     recorded_cloud_stamps,
 )
-from simjudge.sim.capture.replay_source import ReplaySource
-from simjudge.sim.capture.sensor_replaying import SensorReplayOptions, replay_sensors
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.scene.measured_cones import read_replay_scene
+from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.scene_changes import read_replay_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
+from simjudge.sim.sensors.camera.camera_messages import CameraMessages
+from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.sensor_messages import sensor_topics
+from simjudge.sim.vehicle.vehicle import read_vehicle
+
+FIXED_FRAME = "map"
+"""Name of the fixed frame where the poses do not say it."""
+
+
+def write_replay(
+    plan: ReplayPlan,
+    store: FrameStore,
+    class_names: Mapping[int, str],
+    out: Path,
+    about: Mapping[str, Any],
+    sensors: MessagesByFrame | None = None,
+) -> Losses:
+    """Write the recording of all frames, and OUT.replay.json.
+
+    Args:
+        sensors: messages of the sensors beside the camera; None for none.
+    """
+    source = plan.source
+    frames = store.frames(out.name, source.frame_name, source.stamp, plan.camera.lens.size, dict(class_names))
+    info = plan.camera.lens.camera_info(plan.camera.name)
+    messages = CameraMessages(info.calibration, source.trajectory.frame_id or FIXED_FRAME)
+
+    def camera_messages(index: int) -> Iterator[tuple[str, Any]]:
+        stamp = int(source.stamp[index])
+        yield from messages.at(stamp, plan.path.recorded([stamp], source.frame_name[index])[0])
+        if plan.camera.depth is not None:
+            yield from messages.depth(stamp, store.depth(index))
+        if sensors is not None:
+            yield from sensors.of(index)
+
+    text = json.dumps(about, indent=2)
+    with record_beside(replay_record_path(out), text + "\n"):
+        return write_recording(frames, out, extra_messages=camera_messages, custom_data={"simjudge": text})
+
+
+def replay_record_path(out: Path) -> Path:
+    """Path of the file that says what a recording shows."""
+    return out.with_name(out.name + ".replay.json")
+
+
+_OF_FRAMES = ("image_topic", "time_offset", "start", "duration", "rate", "noise", "skip_gaps")
+"""Options that choose or move the camera's frames."""
+
+
+@dataclass(frozen=True)
+class SensorReplayOptions:
+    """What is replayed without a camera.
+
+    Attributes:
+        sensors: file of the car's sensors, or the name of one that comes with simjudge.
+        cloud_topic: of the recording's clouds, where it has several.
+        smoothing: seconds over which poses are averaged for inertial sensors.
+        where: where the poses are; what it says of frames must be left as it is.
+        engine: name of the engine, or `package:Class`.
+    """
+
+    sensors: str | Path
+    cloud_topic: str | None
+    smoothing: float
+    where: CameraPathOptions
+    engine: str
+
+
+def replay_sensors(
+    recording: Path, out: Path, world: Scene, options: SensorReplayOptions, log: Log, progress: ProgressBar
+) -> tuple[int, Losses]:
+    """Record what sensors would read along recorded poses; a lidar makes a scan for each cloud of the recording."""
+    where, losses = options.where, Losses()
+    _refuse_frame_options(where)
+    wanted = ReplayOptions(recording, None if where.poses is None else str(where.poses), where.parent, where.child)
+    trajectory, poses_from = read_source_poses(wanted, where.limits, losses)
+    stamps = recorded_cloud_stamps(recording, options.cloud_topic, losses)
+    begin = int(trajectory.stamp[0]) if stamps is None or not len(stamps) else int(stamps[0])
+    car = None if where.mount is not None else read_vehicle(where.vehicle or DEFAULT_CAR)
+    carried = SensorReplay(
+        read_sensors(options.sensors), body_in_scene(trajectory, where.alignment, 0), where.limits, car, where.seed,
+        options.smoothing, stamps, begin,
+    )  # fmt: skip
+    renderer = make_engine(options.engine, world)
+    try:
+        log(f"{_describe_clouds(carried)}; poses from {poses_from}; no camera")
+        with progress("replaying") as advance:
+            events = list(carried.events(renderer, losses))
+            advance(len(events), len(events))
+        if not events:
+            raise SimjudgeError(f"{recording}: no reading of {options.sensors} lies within the time of the poses")
+        about = {"bag": str(recording), "poses": poses_from, **_describe(carried, renderer, options)}
+        text = json.dumps(about, indent=2)
+        types = standard_types().types
+        maker = SensorMessages(lambda name: types[name], carried.specs, world.class_names)
+        transforms = SensorTransforms(carried.specs, trajectory, trajectory.frame_id or FIXED_FRAME)
+        first, last = trajectory.stamp[[0, -1]].tolist()
+        with record_beside(replay_record_path(out), text + "\n"), record_messages(out, {"simjudge": text}) as written:
+            # What can be read at one time goes together: a gyroscope and an accelerometer share a message.
+            for time, group in groupby(sorted(events, key=_time_of), key=_time_of):
+                together = list(group)
+                scans = [event.stamp for event in together if isinstance(event.spec, LidarSpec)]
+                for topic, message in transforms.at(stamp for stamp in scans if first <= stamp <= last):
+                    written.write(topic, time, message)
+                for topic, _, message in maker.messages(together):
+                    written.write(f"/{topic}", time, message)
+    finally:
+        renderer.close()
+    return len(events), losses
+
+
+def _time_of(event: SensorEvent) -> int:
+    return event.time
+
+
+def _refuse_frame_options(where: CameraPathOptions) -> None:
+    usual = CameraPathOptions()
+    for name in _OF_FRAMES:
+        if getattr(where, name) != getattr(usual, name):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option}: chooses the camera's frames; give --camera, or leave it out")
+
+
+def _describe_clouds(carried: SensorReplay) -> str:
+    names = ", ".join(sensor_topics(carried.specs).values())
+    return names if carried.cloud_stamps is None else f"{names}; {len(carried.cloud_stamps)} recorded clouds"
+
+
+def _describe(carried: SensorReplay, engine: Engine, options: SensorReplayOptions) -> dict[str, Any]:
+    """All that the readings depend on, as JSON has it."""
+    where, scene = options.where, engine.scene
+    body: Pose = carried.body.pose(0)
+    return {
+        "version": version(),
+        "sensors": str(options.sensors),
+        "sensors_sha256": hash_value([carried.specs, options.smoothing]),
+        "align": where.align,
+        "first_pose": [*body.position, *body.orientation],
+        "limits": {"max_gap": where.max_gap, "max_speed": where.max_speed, "max_turn": where.max_turn},
+        "scene": {"name": scene.name, "path": str(scene.path), "seed": scene.seed, "sha256": hash_value(scene)},
+        "engine": {"name": engine.name, "variant": engine.variant},
+        "seed": where.seed,
+    }
 
 
 @dataclass(frozen=True)

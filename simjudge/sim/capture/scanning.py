@@ -14,8 +14,8 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, SensedWorld
+from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.model import NO_CLASS, NO_INSTANCE, Scene, Thing
-from simjudge.sim.scene.surfaces import thing_reflectance
 from simjudge.sim.sensors.lidar.cloud_filters import CloudFilters
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.lidar.rays import turn_rays
@@ -75,9 +75,7 @@ class CapturedScan(ShortRepr):
 class LidarCapture:
     """A lidar before an engine."""
 
-    def __init__(
-        self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()
-    ) -> None:
+    def __init__(self, engine: SensedWorld, lidar: Lidar, seed: int = 0, filters: tuple[FilterStep, ...] = ()) -> None:
         """Put a lidar before an engine."""
         self.engine, self.lidar, self._seed, self._filters = engine, lidar, seed, filters
         things = engine.things

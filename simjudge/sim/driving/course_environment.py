@@ -22,13 +22,12 @@ from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample
 from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, DriveLimits, DriveOutcome, Referee
+from simjudge.sim.driving.course import lane_classes
 from simjudge.sim.driving.drive import DriveOptions, check_laps, read_drive_setup
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, FrameDetector, load_frame_detector
-from simjudge.sim.driving.lane import lane_classes
+from simjudge.sim.driving.pilots import GROUND_TRUTH, FrameDetector, load_frame_detector
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.vehicle.vehicle import Command, VehicleState
 
 IMAGE, DETECTIONS, SPEED = "image", "detections", "speed"

@@ -25,30 +25,41 @@ from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detector
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.sensor_feed import SensorFeed
 from simjudge.sim.driving.barrier_driver import BarrierDriver
-from simjudge.sim.driving.closed_loop import DEFAULT_LIMIT, LONGEST_DRIVE, ClosedLoop, DriveLimits, DriveOutcome
-from simjudge.sim.driving.driver import Driver, DriverParameters
+from simjudge.sim.driving.closed_loop import (
+    DEFAULT_LIMIT,
+    LONGEST_DRIVE,
+    ClosedLoop,
+    DriveLimits,
+    DriveOutcome,
+    DriveRecorder,
+)
+from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
+from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
-from simjudge.sim.driving.frame_detectors import GROUND_TRUTH, load_frame_detector
 from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
-from simjudge.sim.driving.lane import lane_classes, lane_cones, scene_course, start_pose
-from simjudge.sim.driving.lane_scale import lane_speeds, scale_to_lane
-from simjudge.sim.driving.pilots import ConePilot, LidarPilot, ManualPilot, Pilot, StraightPilot, driving_lidar
-from simjudge.sim.driving.recorder import DriveRecorder
-from simjudge.sim.driving.straight_driver import StraightDriver
+from simjudge.sim.driving.line_follower import StraightDriver
+from simjudge.sim.driving.pilots import (
+    GROUND_TRUTH,
+    ConePilot,
+    LidarPilot,
+    ManualPilot,
+    Pilot,
+    StraightPilot,
+    driving_lidar,
+    load_frame_detector,
+)
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.rig import MountedCamera
-from simjudge.sim.sensors.camera.rig_file import read_rig
+from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
-from simjudge.sim.vehicle.vehicle import Vehicle
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Vehicle, read_vehicle
 
 _STRAIGHT_PERIOD = 0.005
 """Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor."""

@@ -304,9 +304,7 @@ def _time_blocks(side: _Side, effect: TimeEffect | None) -> IntArray:
     return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _frame_units(
-    sides: list[_Side], units: list[IntArray], *, paired: bool
-) -> tuple[tuple[IntArray, IntArray], int]:
+def _frame_units(sides: list[_Side], units: list[IntArray], *, paired: bool) -> tuple[tuple[IntArray, IntArray], int]:
     """The unit of what has no object: the place, told by the largest thing in sight, else the block of the frame."""
     out = []
     for number, side in enumerate(sides):

@@ -96,9 +96,7 @@ def foreign(folder, form, boxes):
     objects = ["".join(f"<{side}>{value}</{side}>" for side, value in zip(sides, box, strict=True)) for box in boxes]
     text = "".join(f"<object><name>cone</name><bndbox>{each}</bndbox></object>" for each in objects)
     size = "<size><width>64</width><height>48</height></size>"
-    (folder / labels / "000000.xml").write_text(
-        f"<annotation><filename>000000.png</filename>{size}{text}</annotation>"
-    )
+    (folder / labels / "000000.xml").write_text(f"<annotation><filename>000000.png</filename>{size}{text}</annotation>")
     return folder
 
 

@@ -34,8 +34,10 @@ def refusal(path):
     ("yaml", "message"),
     [
         ("names: [red, green]\ntrain: train/images\nval: vali/images\n", "val: vali/images does not exist"),
-        ("names: [red]\ntrain: train/images\ntest: ../test/images\n",
-         "data.yaml: test: ../test/images does not exist; correct the path or remove the line"),
+        (
+            "names: [red]\ntrain: train/images\ntest: ../test/images\n",
+            "data.yaml: test: ../test/images does not exist; correct the path or remove the line",
+        ),
         ("names: [red, green]\ntrain: trian\n", "train: trian does not exist; is train meant?"),
         ("names: [red, green]\ntrain: [train/images, gone]\n", "train: gone does not exist"),
         ("names: [red, green]\ntrain: 5\n", "train: 5 is no path"),

@@ -22,7 +22,7 @@ from simjudge.data.rosbag2 import describe_recording, is_recording, read_recordi
 from simjudge.data.rosbag2.interfaces import LABELS
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import Topics, read_set
-from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+from simjudge.sim.sensors.camera.calibration import recorded_calibration
 
 MS = 1_000_000
 PIXELS = np.full((6, 8, 3), 7, np.uint8)

@@ -8,7 +8,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.cloud_messages import cloud_message, read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 
 
 def find(name):

@@ -91,9 +91,9 @@ def test_a_saved_ablation_is_read_again(ablation):
     assert (again.ranking(), again.trained, again.changes) == (result.ranking(), result.trained, result.changes)
     with (out / "ablation.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["question"] for row in rows[::3]] == 3 * [PREDICTS_REALITY] + 2 * [DIFFERS] + 2 * [
-        TRAINED_REALITY
-    ] + [TRAINED_BASELINE]
+    assert [row["question"] for row in rows[::3]] == 3 * [PREDICTS_REALITY] + 2 * [DIFFERS] + 2 * [TRAINED_REALITY] + [
+        TRAINED_BASELINE
+    ]
     entry = result.answers(DIFFERS)[0].entry("overall")
     found = next(row for row in rows if row["question"] == DIFFERS and row["class"] == "all classes")
     assert float(found["mean_w1"]) == entry.numbers.mean_w1

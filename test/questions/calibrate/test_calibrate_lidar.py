@@ -16,9 +16,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar import Lidar
-from simjudge.sim.sensors.lidar.turn_readers import read_turns
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 DATA = Path(__file__).parents[3] / ".." / "shared" / "data"

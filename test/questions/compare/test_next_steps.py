@@ -39,8 +39,10 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent units (81 "),
         (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot_tell", margin=0.0), "Record more frames."),
-        (made("too_few", verdict_reason="few_units"),
-         "6 independent units of each set are the least, and 50 are a good start."),
+        (
+            made("too_few", verdict_reason="few_units"),
+            "6 independent units of each set are the least, and 50 are a good start.",
+        ),
         (made("too_few", verdict_reason="lone_units"), "at a lower --theta"),
         (made("too_few", verdict_reason="uneven_units"), "Record longer, at new places and of new things"),
         (made("too_few", verdict_reason="never_predicted"), "--rename"),

@@ -34,7 +34,7 @@ def test_each_overlap_says_what_is_missing() -> None:
     ],
 )  # fmt: skip
 def test_both_overlaps_are_read_together(overlap_a: float, overlap_b: float, said: str) -> None:
-    assert joint_overlap_sentence(entry(overlap_a=overlap_a, overlap_b=overlap_b), NAMES) .startswith(said)
+    assert joint_overlap_sentence(entry(overlap_a=overlap_a, overlap_b=overlap_b), NAMES).startswith(said)
 
 
 def test_a_small_share_of_a_says_little_about_the_rest() -> None:

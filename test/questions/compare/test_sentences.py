@@ -32,9 +32,7 @@ GAP = {
 }  # fmt: skip
 SMALL = {"verdict": "cannot_tell", "p_value": 0.6, "p_adjusted": 0.6}
 UNTESTED = {"verdict": "not_tested", "draws": 0} | dict.fromkeys(("noise", "p_value", "gap", "gap_low", "gap_high"))
-ABSENT = dict.fromkeys(
-    ("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted")
-)
+ABSENT = dict.fromkeys(("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", "gap", "p_value", "p_adjusted"))
 
 
 FEW = {"verdict_reason": "few_units"}

@@ -40,9 +40,7 @@ def naive_choice(covers, most):
 def test_the_greedy_choice_is_that_of_a_naive_loop(seed, most):
     random = np.random.default_rng(seed)
     covers = [np.flatnonzero(random.random(40) < random.uniform(0, 0.3)) for _ in range(30)]
-    assert choose_pictures(covers, 40, most) == naive_choice(
-        [each.tolist() for each in covers], most
-    )
+    assert choose_pictures(covers, 40, most) == naive_choice([each.tolist() for each in covers], most)
 
 
 def test_nothing_is_chosen_that_covers_nothing_new():

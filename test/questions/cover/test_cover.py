@@ -62,9 +62,7 @@ def test_o_a_is_that_of_a_comparison_of_the_rendered_set(covered, place):
     found, out = covered
     a, b = sj.read(place / "a"), sj.read(out / "pictures")
     empty = sj.Predictions.empty()
-    compared = sj.compare(
-        a.with_predictions(empty), b.with_predictions(empty), patch="24x24", draws=0
-    )
+    compared = sj.compare(a.with_predictions(empty), b.with_predictions(empty), patch="24x24", draws=0)
     overall = compared.numbers.overall
     assert overall.overlap_a == pytest.approx(found.curve.overlap[-1])
     assert overall.compared / overall.n_a == pytest.approx(found.curve.resembled[-1])

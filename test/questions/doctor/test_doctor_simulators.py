@@ -15,7 +15,7 @@ from simjudge.questions.doctor.doctor import diagnose
 from simjudge.questions.doctor.recording_diagnosis import diagnose_recording
 from simjudge.questions.doctor.simulator_checks import live_line
 from simjudge.questions.doctor.usable_for import NO
-from simjudge.sim.capture.simulators.found_simulators import find_simulator_labels
+from simjudge.sim.capture.simulators.labelling import find_simulator_labels
 
 IMAGE, BOXES, SOLIDS = "sensor_msgs/msg/Image", "vision_msgs/msg/Detection2DArray", "vision_msgs/msg/Detection3DArray"
 

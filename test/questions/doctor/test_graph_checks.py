@@ -11,7 +11,7 @@ from simjudge.questions.doctor import findings as names
 from simjudge.questions.doctor.graph_checks import GraphTopic, TopicEnd, check_graph
 from simjudge.questions.doctor.live_diagnosis import diagnose_graph
 from simjudge.questions.doctor.survey import survey_recording
-from simjudge.sim.sensors.lidar_contract.outcomes import PASS
+from simjudge.sim.sensors.lidar.checked_scans import PASS
 
 IMAGE = "sensor_msgs/msg/Image"
 

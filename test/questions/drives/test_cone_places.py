@@ -87,9 +87,7 @@ def test_windows_hold_the_cones_ahead_of_their_start_whatever_the_lap(tmp_path):
 def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
     course = str(scene_file(tmp_path, STRAIGHT, spacing=0.8))
     real = [made_drive(seed, laps=0.14) for seed in range(5)]
-    plain = DriveComparisonSettings(
-        draws=0, course=course, curvature_tolerance=1, speed_tolerance=1
-    )
+    plain = DriveComparisonSettings(draws=0, course=course, curvature_tolerance=1, speed_tolerance=1)
     scene = read_scene(course)
     line = fine_line(scene.course)
     for count, tolerance in ((0, 0.25), (1, 0.25), (1, 0.05), (2, 0.5)):

@@ -15,7 +15,7 @@ from simjudge.questions.engines.comparison import (
     views_as_frames,
 )
 from simjudge.questions.engines.page import write_page
-from simjudge.sim.capture.label_rules import Labelling
+from simjudge.sim.capture.ground_truth import Labelling
 
 
 def view(boxes, value=100):

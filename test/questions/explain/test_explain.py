@@ -19,7 +19,7 @@ from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.run import explain_sets
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
-from simjudge.sim.sensors.camera_matching.estimation_error import REFITS, EstimationError
+from simjudge.sim.sensors.camera_matching.camera_estimation import REFITS, EstimationError
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 

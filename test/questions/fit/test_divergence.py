@@ -21,8 +21,8 @@ from simjudge.sim.capture.scanning import LidarCapture
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
+from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints, points_on_objects
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.lidar.object_points import ObjectPoints, points_on_objects
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 WIDTHS = (0.0, 1.0, 2.0, 4.0, 6.0)

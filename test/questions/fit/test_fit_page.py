@@ -19,7 +19,7 @@ from simjudge.questions.fit.lidar_fit import LidarFit
 from simjudge.questions.fit.page import fit_word, write_lidar_fit_page
 from simjudge.questions.fit.ring_distributions import ring_distributions
 from simjudge.sim.sensors.camera.chain import Step
-from simjudge.sim.sensors.lidar.ring_statistics import RingSamples
+from simjudge.sim.sensors.lidar.cloud_statistics import RingSamples
 
 FLOOR = {"noise": 0.02, "noise_q95": 0.03}
 

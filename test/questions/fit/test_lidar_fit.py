@@ -16,9 +16,15 @@ from simjudge.questions.fit.lidar_fit import DIVERGENCE, LIDAR_PAGE_FILES
 from simjudge.questions.fit.lidar_sides import take_clouds
 from simjudge.questions.fit.ring_distributions import ring_distributions
 from simjudge.questions.fit.run_lidar import fit_lidar
-from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_cloud, degraded_clouds
+from simjudge.sim.sensors.lidar.cloud_statistics import (
+    CloudDegradation,
+    RingSamples,
+    degraded_cloud,
+    degraded_clouds,
+    ring_samples,
+    ring_statistics,
+)
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
-from simjudge.sim.sensors.lidar.ring_statistics import RingSamples, ring_samples, ring_statistics
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2")])

@@ -117,9 +117,7 @@ document.documentElement.dataset.said = said.join("|");
 </script>"""
 
 
-def test_rows_are_ordered_by_a_click_and_chosen_by_words(
-    chromium: str, tmp_path: Path, pages: dict[str, Path]
-) -> None:
+def test_rows_are_ordered_by_a_click_and_chosen_by_words(chromium: str, tmp_path: Path, pages: dict[str, Path]) -> None:
     asked = tmp_path / "asked.html"
     html = pages["one"].read_text(encoding="utf-8")
     asked.write_text(html.replace("</body>", ORDER + "</body>"), encoding="utf-8")

@@ -7,9 +7,9 @@ import pytest
 
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.sim.capture.sensor_readers import SensorEvent
+from simjudge.sim.capture.sensor_feed import SensorEvent
 from simjudge.sim.capture.sensor_record import SensorMessages
-from simjudge.sim.engines.chrono.feed import Reading
+from simjudge.sim.engines.chrono.other_sensors import Reading
 from simjudge.sim.sensors.inertial.noise import NoiseModel
 from simjudge.sim.sensors.sensor_file import read_sensors
 

@@ -14,8 +14,8 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_poses import CoursePoses, RandomPoses
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan
-from simjudge.sim.capture.render_sensors import RenderedSensors
 from simjudge.sim.capture.rendering import render
+from simjudge.sim.capture.sensors_on_path import RenderedSensors
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory

@@ -14,21 +14,21 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import read_clouds, read_set
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import MotionLimits
-from simjudge.sim.capture.replay_sensors import (
+from simjudge.sim.capture.replaying import replay
+from simjudge.sim.capture.sensors_on_path import (
     WITHOUT_POSES,
     MessagesByFrame,
     SensorReplay,
     body_in_scene,
     recorded_cloud_stamps,
 )
-from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box
-from simjudge.sim.sensors.lidar.point_cloud import POINT
+from simjudge.sim.sensors.lidar.scan import POINT
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 

@@ -11,7 +11,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.data.rosbag2 import write_recording
 from simjudge.geometry.trajectories import MotionLimits
-from simjudge.sim.capture.replay_source import ReplayOptions, _select_frames, read_source
+from simjudge.sim.capture.replay_plan import ReplayOptions, _select_frames, read_source
 
 SECOND, START = samples.SECOND, samples.START
 EVERY = 100_000_000

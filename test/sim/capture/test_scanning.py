@@ -13,8 +13,7 @@ from simjudge.sim.engines.contract import BodyMotion
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Collider, Scene, Surface, Thing
 from simjudge.sim.scene.solid_meshes import box, cylinder
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarNoise
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarNoise, lidar_beams
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 

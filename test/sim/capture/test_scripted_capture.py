@@ -13,8 +13,7 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 from simjudge.data.sets import read_set
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.capture.capture import Capture
-from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
+from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.scanning import LidarCapture, scripted_motion
 from simjudge.sim.capture.sensor_feed import SensorFeed
@@ -23,7 +22,7 @@ from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SPEED, RADIUS, AHEAD = 2.0, 0.3, 3.0
 POST = {

@@ -19,7 +19,7 @@ from simjudge.sim.scene.solid_meshes import box, plane
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")
 

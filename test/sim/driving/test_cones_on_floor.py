@@ -11,7 +11,7 @@ from toy_world import GREEN, HEIGHT, LENSES, RADIUS, RED, boxes, detect
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty, filled_angle, floor_points, locate_cones
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 CAMERA = read_vehicle("art1").mounts["camera"].optical_frame()
 PLACES = np.array([[x, y] for x in (0.9, 1.5, 2.5, 4.0, 5.5) for y in (-0.6, 0.0, 0.6)])

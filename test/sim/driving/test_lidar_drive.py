@@ -11,8 +11,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.driving.closed_loop import DriveLimits, DrivenCommand, DrivenFrame
+from simjudge.sim.driving.course import start_pose
 from simjudge.sim.driving.drive import DriveOptions, drive, make_closed_loop
-from simjudge.sim.driving.lane import start_pose
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.vehicle import Command
 

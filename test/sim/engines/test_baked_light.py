@@ -8,8 +8,7 @@ from trimesh import creation
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default.baked_light import BakedLight
-from simjudge.sim.engines.default.light_samples import FACE, SPACING, LightSamples, find_light, lay_samples
+from simjudge.sim.engines.default.baked_engine import FACE, SPACING, BakedLight, LightSamples, find_light, lay_samples
 from simjudge.sim.engines.default.tracer import Hit
 
 FAR = looking((-2.5, 0.2, 1.2), (1.5, 0, 0))
@@ -68,7 +67,7 @@ def test_what_does_not_stand_has_no_samples():
 
 def test_too_many_samples_are_laid_farther_apart(monkeypatch):
     whole = len(laid([thing("floor", sheet(4, 4))]).point)
-    monkeypatch.setattr("simjudge.sim.engines.default.light_samples.MOST", whole // 4)
+    monkeypatch.setattr("simjudge.sim.engines.default.baked_engine.MOST", whole // 4)
     assert len(laid([thing("floor", sheet(4, 4))]).point) == pytest.approx(whole / 4, rel=0.1)
 
 

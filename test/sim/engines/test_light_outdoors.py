@@ -8,9 +8,9 @@ from light_scenes import ball, lamp, looking, narrow, plain, scene, sheet, thing
 
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
-from simjudge.sim.engines.default.packed_surroundings import sky_light
+from simjudge.sim.engines.default.packed import sky_light
 from simjudge.sim.scene.model import Fog, Sky, Sun, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 BLACK = (0.0, 0.0, 0.0)
 

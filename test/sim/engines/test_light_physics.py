@@ -10,7 +10,7 @@ from trimesh import creation
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.scene.model import PointLight, Surface
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 BLACK = (0.0, 0.0, 0.0)
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.mesh_rays import ThingRays
-from simjudge.sim.engines.ray_labels import labels_of_rays
+from simjudge.sim.engines.mesh_rays import ThingRays, labels_of_rays
 from simjudge.sim.scene.model import Mesh, Surface, Thing
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.lens import lens_with_field
 
 CORNERS = np.array([[0, -0.5, -0.25], [0, 0.5, -0.25], [0, 0.5, 0.25], [0, -0.5, 0.25]])
 PLATE = Mesh(CORNERS, np.array([[0, 1, 2], [0, 2, 3]]), np.zeros((4, 2)), np.tile([-1.0, 0, 0], (4, 1)))

@@ -10,9 +10,9 @@ pytest.importorskip("trimesh")
 import trimesh
 from physics_scenes import cone_mesh, points
 
-from simjudge.sim.engines.default.solids import horizontal_slices, whole_hull
+from simjudge.sim.engines.default.bodies import horizontal_slices, whole_hull
 from simjudge.sim.scene.model import Mesh
-from simjudge.sim.vehicle.mesh_builder import MeshBuilder
+from simjudge.sim.vehicle.car_appearance import MeshBuilder
 
 
 def as_mesh(shape):

@@ -14,8 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 CAR = read_vehicle("art1")
 RAMP = math.radians(10)

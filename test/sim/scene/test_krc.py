@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 SIZES = {
     "orange barrier": (2.0, 0.6, 1.1), "white barrier": (2.0, 0.6, 1.1), "panel": (0.02, 1.8, 0.9),

@@ -7,8 +7,8 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.scene.measured_cones import LAB_KINDS, parse_kinds, read_replay_scene, scene_with_cones
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_changes import LAB_KINDS, parse_kinds, read_replay_scene, scene_with_cones
 
 SCENE = """
 name: yard

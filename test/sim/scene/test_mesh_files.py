@@ -13,10 +13,10 @@ from scene_files import scene_file
 from trimesh.visual.material import PBRMaterial
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.scene.colour import to_linear
+from simjudge.sim.scene.forms import thing_reflectance
 from simjudge.sim.scene.mesh_files import face_areas, read_mesh
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.scene.surfaces import thing_reflectance
+from simjudge.sim.scene.scene_fields import to_linear
 
 OBJ = """mtllib two.mtl
 v 0 0 0

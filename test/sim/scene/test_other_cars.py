@@ -10,8 +10,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.bodies import Bodies
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.vehicle.car_appearance import car_things
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 ROUND = {"waypoints": [[3, 1], [3, -1], [-2, -1], [-2, 1]], "speed": 1, "smooth": True, "closed": True}
 

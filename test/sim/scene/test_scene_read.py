@@ -8,9 +8,9 @@ from scene_files import TRIANGLE, scene_file, thing
 
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import SCENE, shipped_files
-from simjudge.sim.scene.colour import to_linear
 from simjudge.sim.scene.model import Collider
 from simjudge.sim.scene.read import read_scene
+from simjudge.sim.scene.scene_fields import to_linear
 
 
 def names(scene):

@@ -10,9 +10,9 @@ import yaml
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import SCENE, shipped_files
-from simjudge.sim.scene.centre_lines import tightest_radius
+from simjudge.sim.scene.ground import tightest_radius
 from simjudge.sim.scene.read import read_scene
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 STAND_INS = {"lab_stand_in": "lab", "hall_stand_in": "hall"}
 TRAINING = ("lab_cones", "lab_stand_in_random")

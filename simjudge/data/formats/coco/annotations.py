@@ -193,9 +193,7 @@ def _check_ids(rows: Sequence[Any], what: str, path: Path) -> None:
             )
 
 
-def _frames(
-    images: list[Any], path: Path, sidecar: Sidecar, losses: Losses
-) -> tuple[AnnotatedFrames, dict[Any, int]]:
+def _frames(images: list[Any], path: Path, sidecar: Sidecar, losses: Losses) -> tuple[AnnotatedFrames, dict[Any, int]]:
     """The usable images as frames, and the frame number by image id."""
     entries: list[tuple[str, int, int]] = []
     ids: list[Any] = []
@@ -234,9 +232,7 @@ def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
     return ["_".join(p.with_suffix("").parts) for p in paths]
 
 
-def _annotation_rows(
-    rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses
-) -> RawRows:
+def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses) -> RawRows:
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: 'annotations' is no list; export the annotations again")
     _check_ids(rows, "annotation", path)
@@ -272,6 +268,11 @@ def _annotation_rows(
             masks.append(shape[1])
     box = np.array(boxes, np.float64).reshape(-1, 4)
     return RawRows(
-        np.array(frame, np.int64), parse_numbers(classes), box, lambda i: f"{path}: annotation {index[i]}",
-        masks=masks.masks(), distance=optional["distance"], visible=optional["visible"],
+        np.array(frame, np.int64),
+        parse_numbers(classes),
+        box,
+        lambda i: f"{path}: annotation {index[i]}",
+        masks=masks.masks(),
+        distance=optional["distance"],
+        visible=optional["visible"],
     )

@@ -246,9 +246,7 @@ def _calibration(clouds: CloudSet) -> str:
 def _poses(clouds: CloudSet) -> str:
     """Poses of the camera in its frame at the first cloud, as the odometry benchmark has them."""
     lidars = [pose if clouds.mount is None else pose @ clouds.mount for pose in clouds.poses]
-    cameras = [
-        pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)
-    ]
+    cameras = [pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)]
     back = np.linalg.inv(cameras[0])
     return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ each)[:3].ravel())}\n" for each in cameras)
 

@@ -159,9 +159,7 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
     predictions = None
     if any(files.predicted):
         rows = read_label_rows(files.predictions, losses)
-        scored = scale_to_pixels(
-            rows, files.predictions, frame, size, losses, scored=True, keypoints=layout.keypoints
-        )
+        scored = scale_to_pixels(rows, files.predictions, frame, size, losses, scored=True, keypoints=layout.keypoints)
         predictions = build_predictions(scored, size, layout.class_names, losses)
     labelled = [label is not None for label in files.labels]
     _count_unlabelled(files, sidecar, labelled, losses)

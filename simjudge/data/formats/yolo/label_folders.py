@@ -39,9 +39,7 @@ def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
     return found or usual, _beside(images, "predictions")
 
 
-def undescribed_folders(
-    images: Path, files: Sequence[Path], *, described_above: bool
-) -> tuple[Path | None, Path, str]:
+def undescribed_folders(images: Path, files: Sequence[Path], *, described_above: bool) -> tuple[Path | None, Path, str]:
     """Find the folders of labels and of predictions where no file names this folder: the rows tell which is which.
 
     Args:

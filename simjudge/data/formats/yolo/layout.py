@@ -218,9 +218,7 @@ def _is_listing(path: Path) -> bool:
     return line.lower().endswith(IMAGE_SUFFIXES) and any(is_file(each) for each in possible_paths([path.parent], line))
 
 
-def _named_splits(
-    content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses
-) -> list[YoloSplit]:
+def _named_splits(content: dict[Any, Any], description: Path, roots: list[Path], losses: Losses) -> list[YoloSplit]:
     """The splits that a description names, none of them twice."""
     splits: list[YoloSplit] = []
     seen: set[Path] = set()

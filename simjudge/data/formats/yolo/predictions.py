@@ -68,7 +68,5 @@ def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | Non
     paths = [names.get(name) for name in target.frame_name]
     rows = read_label_rows(paths, losses)
     keypoints = find_layout(annotations, Losses()).keypoints if annotations and is_yolo(annotations) else 0
-    raw = scale_to_pixels(
-        rows, paths, np.arange(len(target)), target.size, losses, scored=True, keypoints=keypoints
-    )
+    raw = scale_to_pixels(rows, paths, np.arange(len(target)), target.size, losses, scored=True, keypoints=keypoints)
     return build_predictions(raw, target.size, target.class_names, losses)

@@ -12,18 +12,12 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
 from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.body_engine import BodyEngine
 from simjudge.sim.engines.chrono.bodies import ChronoBodies
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.sim.engines.chrono.modules import Modules, load_modules
-from simjudge.sim.engines.chrono.probe import probe
-from simjudge.sim.engines.chrono.scenes import plan_body, plan_scene
-from simjudge.sim.engines.chrono.stage import ChronoScene
-from simjudge.sim.engines.chrono.steps import STEP, whole_steps
-from simjudge.sim.engines.chrono.versions import identify_release
-from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
-from simjudge.sim.engines.mesh_rays import ThingRays
-from simjudge.sim.engines.ray_labels import labels_of_rays
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, probe, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.modules import STEP, Modules, identify_release, load_modules, whole_steps
+from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_body, plan_scene
+from simjudge.sim.engines.contract import STANDING, BodyEngine, BodyMotion, Hits, Labels, Poses, SceneState
+from simjudge.sim.engines.mesh_rays import ThingRays, labels_of_rays
 from simjudge.sim.scene.ground import Ground
 from simjudge.sim.scene.model import NO_CLASS, Scene, Thing
 from simjudge.sim.sensors.camera.camera import Camera

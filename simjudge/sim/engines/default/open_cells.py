@@ -17,8 +17,8 @@ import numpy.typing as npt
 from numba import njit
 
 from simjudge.core.arrays import FloatArray
-from simjudge.sim.engines.bvh import DEPTH, grow
 from simjudge.sim.engines.default.packed import Floats
+from simjudge.sim.engines.ray_search import DEPTH, grow
 
 LAMPS = 31
 """Lamps that a cell has a bit for; the light of others is always traced."""

@@ -7,17 +7,12 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.sim.engines.chrono.cameras import ChronoCameras, rays_of_a_scene_state
-from simjudge.sim.engines.chrono.lenses import Lookup, SensorRequest, chrono_slopes
-from simjudge.sim.engines.chrono.own_noise import noise_filter
-from simjudge.sim.engines.chrono.phys_camera import PhysCamera
-from simjudge.sim.engines.chrono.probe import ProbeResult
-from simjudge.sim.engines.chrono.versions import FACTORS, SENSORS
-from simjudge.sim.engines.chrono.views import FARTHEST
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.engines.chrono.cameras import ChronoCameras, ProbeResult, rays_of_a_scene_state
+from simjudge.sim.engines.chrono.lenses import Lookup, PhysCamera, SensorRequest, chrono_slopes
+from simjudge.sim.engines.chrono.modules import FACTORS, SENSORS
+from simjudge.sim.engines.chrono.views import FARTHEST, noise_filter
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 
 WALL = 3.0
 

@@ -15,10 +15,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene
 from simjudge.sim.engines.chrono.modules import load_modules, vehicle_data
-from simjudge.sim.engines.chrono.standing import steering_input
+from simjudge.sim.engines.chrono.wheeled_car import steering_input
 from simjudge.sim.engines.registry import make_engine
-from simjudge.sim.vehicle.vehicle import ChronoParts, Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.vehicle.vehicle import ChronoParts, Command, read_vehicle
 
 HMMWV = read_vehicle("hmmwv")
 SEDAN = replace(

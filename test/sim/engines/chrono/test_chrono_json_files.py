@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.sim.engines.chrono.json_files import check_chrono_files
+from simjudge.sim.engines.chrono.json_car import check_chrono_files
 from simjudge.sim.engines.chrono.modules import vehicle_data
 from simjudge.sim.vehicle.vehicle import ChronoParts
 

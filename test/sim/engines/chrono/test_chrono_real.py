@@ -13,28 +13,24 @@ pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor modul
 
 from simjudge.geometry.poses import Pose
 from simjudge.questions.engines.driving_tests import flat_scene, measure_driving
-from simjudge.sim.capture.exposure import gather_light
+from simjudge.sim.capture.capture import gather_light
 from simjudge.sim.capture.sensor_feed import SensorFeed
+from simjudge.sim.engines.chrono.cameras import DISTANCE, plate, probe
 from simjudge.sim.engines.chrono.lenses import SensorRequest
 from simjudge.sim.engines.chrono.other_sensors import EARTH, CarSensors
-from simjudge.sim.engines.chrono.probe import DISTANCE, plate, probe
-from simjudge.sim.engines.chrono.scenes import plan_scene
-from simjudge.sim.engines.chrono.stage import ChronoScene
+from simjudge.sim.engines.chrono.scenes import ChronoScene, plan_scene
 from simjudge.sim.engines.chrono.views import FARTHEST
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing
-from simjudge.sim.sensors.camera.camera import Camera
-from simjudge.sim.sensors.camera.chrono_camera import ChronoNoise, ChronoPhysical
-from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.sim.sensors.camera.lens_construction import lens_with_field
+from simjudge.sim.sensors.camera.camera import Camera, ChronoNoise, ChronoPhysical
+from simjudge.sim.sensors.camera.lens import Lens, lens_with_field
 from simjudge.sim.sensors.inertial.noise import NoiseModel
 from simjudge.sim.sensors.lidar.lidar import LidarNoise
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.sim.testing.contract_scene import contract_scene
-from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.testing.checks import contract_scene
+from simjudge.sim.vehicle.vehicle import Command, read_vehicle
 
 TARGET = math.tan(math.radians(30))
 AT = SceneState(Pose().optical_frame())

@@ -18,8 +18,8 @@ from simjudge.sim.scene.model import Mesh, Scene, Surface, Thing
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
 from simjudge.sim.sensors.inertial.motion import Motion
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.returns import beam_returns
+from simjudge.sim.sensors.lidar.lidar import lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.rays import beam_returns
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 chrono_sensor = pytest.importorskip("pychrono.sensor", reason="this PyChrono has no sensor module")

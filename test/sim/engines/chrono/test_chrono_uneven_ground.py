@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.sim.engines.chrono.uneven_ground import triangle_solids
+from simjudge.sim.engines.chrono.car import triangle_solids
 from simjudge.sim.scene.model import Mesh
 
 CORNERS = np.array([[0, 0, 1], [1, 0, 1], [0, 1, 2], [0, 0, 3]], np.float32)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.sim.scene.colour import to_linear
-from simjudge.sim.scene.textures import make_texture, patterns
-from simjudge.sim.scene.textures.catalogue import _PATTERNS, _painted
+from simjudge.sim.scene.scene_fields import to_linear
+from simjudge.sim.scene.textures import _PATTERNS, _painted, make_texture, patterns
 from simjudge.sim.scene.textures.noise import (
     blend,
     blur,

@@ -6,7 +6,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.sim.sensors.camera import depth_filters
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.depth import DepthCamera, DepthStep
+from simjudge.sim.sensors.camera.depth_filters import DepthCamera, DepthStep
 
 FOCAL, BASELINE = 400.0, 0.05
 

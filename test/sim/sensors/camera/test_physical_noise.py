@@ -9,7 +9,7 @@ from scipy import stats
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step, develop_light
-from simjudge.sim.sensors.camera.physical_noise import emva1288_noise, physical_noise
+from simjudge.sim.sensors.camera.isp import emva1288_noise, physical_noise
 
 LEVELS = (0.0, 0.02, 0.1, 0.4, 0.8)
 COUNT = 90_000

@@ -8,8 +8,8 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import RIG, shipped_files
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.rig_file import read_rig
-from simjudge.sim.vehicle.vehicle_file import read_vehicle
+from simjudge.sim.sensors.camera.rig import read_rig
+from simjudge.sim.vehicle.vehicle import read_vehicle
 
 MOUNTS = {"camera": Pose((0.4, 0, 0.2)), "rear": Pose.from_euler(-0.1, 0, 0.2, yaw=np.pi)}
 CAMERA = {"size": [96, 64], "field_of_view": 90, "rate": 10}

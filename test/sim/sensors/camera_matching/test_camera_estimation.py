@@ -13,11 +13,17 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.data.sets import read_set
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES, CameraDifference
-from simjudge.sim.sensors.camera_matching.camera_estimation import estimate_difference, sample_pictures
-from simjudge.sim.sensors.camera_matching.estimation_error import REFITS, estimation_error
-from simjudge.sim.sensors.camera_matching.picture_statistics import PictureStatistics, measure_picture, measure_pictures
-from simjudge.sim.sensors.camera_matching.statistic_values import (
+from simjudge.sim.sensors.camera_matching.camera_estimation import (
+    REFITS,
+    estimate_difference,
+    estimation_error,
+    sample_pictures,
+)
+from simjudge.sim.sensors.camera_matching.picture_statistics import (
+    PictureStatistics,
     jpeg_quality,
+    measure_picture,
+    measure_pictures,
     mosaic_contrast,
     noise_variances,
     tone_difference,

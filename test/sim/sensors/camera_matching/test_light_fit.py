@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.camera.grey_levels import srgb_levels
-from simjudge.sim.sensors.camera_matching.light_fit import fit_light
+from simjudge.sim.sensors.camera.chain import srgb_levels
+from simjudge.sim.sensors.camera_matching.camera_estimation import fit_light
 
 
 def lights(count: int = 4):

@@ -10,12 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.geometry.poses import Pose, Trajectory
-from simjudge.sim.sensors.inertial.inertial_fields import ImuSpec, InertialSpec
-from simjudge.sim.sensors.inertial.inertial_sensor import InertialSensor
+from simjudge.sim.sensors.inertial.inertial_sensor import HeldReadings, InertialSensor
 from simjudge.sim.sensors.inertial.motion import motion_of_trajectory
 from simjudge.sim.sensors.inertial.noise import NoiseModel
-from simjudge.sim.sensors.inertial.position_fields import GpsSpec, MagnetometerSpec
-from simjudge.sim.sensors.inertial.readings import HeldReadings
+from simjudge.sim.sensors.inertial.sensor_tables import GpsSpec, ImuSpec, InertialSpec, MagnetometerSpec
 from simjudge.sim.sensors.reading_filters import FilterStep
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 

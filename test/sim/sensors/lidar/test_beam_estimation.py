@@ -8,10 +8,9 @@ import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.sim.sensors.lidar.beam_estimation import estimate_beams
-from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
+from simjudge.sim.sensors.lidar.lidar_calibration import turn_distance
 from simjudge.sim.sensors.lidar.measured_turns import MeasuredTurn
-from simjudge.sim.sensors.lidar.turn_distance import turn_distance
 
 RAD = math.radians
 DELAYS = (0.0, 2.304e-6, 9.216e-6, 6.912e-6, 11.52e-6)

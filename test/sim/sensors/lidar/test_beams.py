@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.lidar.beams import lidar_beams, sample_offsets
-from simjudge.sim.sensors.lidar.lidar import Lidar
+from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, sample_offsets
 
 PLAIN = Lidar("l", rate=10, columns=8, elevation=(0.0,), range=(0, 10))
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simjudge.sim.sensors.lidar.beams import lidar_beams
+from simjudge.sim.sensors.lidar.lidar import lidar_beams
 from simjudge.sim.sensors.sensor_file import read_sensors
 
 SHIPPED = {  # rings, lowest and highest elevation, columns, farthest

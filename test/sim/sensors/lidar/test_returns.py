@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.sim.sensors.lidar.returns import beam_returns
+from simjudge.sim.sensors.lidar.rays import beam_returns
 
 
 def naive(ranges, intensity, resolution, mode, threshold):
-    """[(range, intensity, ray), ...] of one beam, as the rules of `simjudge.sim.sensors.lidar.returns` say."""
+    """[(range, intensity, ray), ...] of one beam, as the rules of `simjudge.sim.sensors.lidar.rays` say."""
     hits = sorted((r, n) for n, r in enumerate(ranges) if math.isfinite(r))
     groups = []
     for r, n in hits:

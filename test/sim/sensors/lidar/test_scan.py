@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.sim.sensors.lidar.beams import lidar_beams
-from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise
+from simjudge.sim.sensors.lidar.lidar import Lidar, LidarIntensity, LidarNoise, lidar_beams
 from simjudge.sim.sensors.lidar.rays import turn_rays
 from simjudge.sim.sensors.lidar.scan import RayHits, measure
 

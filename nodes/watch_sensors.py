@@ -12,8 +12,7 @@ from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds.lidar_points import lidar_points
-from simjudge.data.rosbag2.cloud_messages import read_cloud
-from simjudge.data.rosbag2.recorded_clouds import TRUTH
+from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree

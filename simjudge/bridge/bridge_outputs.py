@@ -12,7 +12,7 @@ from typing import Any
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.bridge.live_record import BridgeOutput, BridgeRecorder, BridgeSetup
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.vehicle.car_joints import JointAngles

@@ -35,7 +35,7 @@ from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.version import version
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.lock_step import MotionSample

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_record import CameraRecorder
 from simjudge.sim.capture.lock_step import MotionSample

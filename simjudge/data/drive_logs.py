@@ -18,7 +18,7 @@ from simjudge.core.text import list_some
 from simjudge.data.drive_pieces import drive_pieces
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.steering_units import LOCK, steering_unit
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import FARTHEST

@@ -1,12 +1,26 @@
-"""The message types that are read and written, from the very files that ROS builds `simjudge_msgs` from."""
+"""The message types that are read and written, those that are not and are named, and the quality of service they get.
+
+The definitions come from the very files that ROS builds `simjudge_msgs` from.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+from rosbags.interfaces import (
+    MessageDefinition,
+    MessageDefinitionFormat,
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
 from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
@@ -122,3 +136,62 @@ def _types_in(name: str, definition: MessageDefinition) -> dict[str, Any]:
         for part in definition.data.split(separator)[1:]:
             types.update(get_types_from_idl(part.split("\n", 1)[1]))
     return types
+
+
+_READ = {LABELS, DETECTIONS, VISION_BOXES, *YOLO_BOXES, BOXES_3D, DETECTED_BOXES_3D, VISION_BOXES_3D}
+_OF_SIMULATORS = re.compile(r"^derived_object_msgs/msg/ObjectArray$|/CameraRecognitionObjects?$")
+"""Ground truth that `--simulator` reads."""
+_VIDEO = re.compile(r"CompressedVideo$|FFMPEGPacket$|(?i:h26[45]|theora)\w*/msg/Packet$")
+_FOXGLOVE_IMAGE = re.compile(r"^foxglove(_msgs/msg/|\.)(CompressedImage|RawImage)$")
+_BOXES = re.compile(
+    r"(Detections?|DetectedObjects?|Objects?|BoundingBox(es)?|Annotations?|Labels?|Instances?)(2D|3D)?"
+    r"(Array|List|Stamped|sStamped)?$"
+)
+
+
+def describe_unread(topics: Iterable[tuple[str, str]]) -> list[str]:
+    """Say which topics hold pictures or labels that simjudge does not read.
+
+    Returns:
+        A line for each, that begins with its name and type.
+    """
+    return [f"{name} ({kind}) {what}" for name, kind in sorted(topics) if (what := _what(kind))]
+
+
+def _what(kind: str) -> str:
+    if _VIDEO.search(kind):
+        return "is video, which simjudge does not read; republish it as sensor_msgs/msg/CompressedImage"
+    if _FOXGLOVE_IMAGE.search(kind):
+        return "holds images of Foxglove's own type, which simjudge does not read; record sensor_msgs/msg/Image"
+    if kind == ART_OBJECTS:
+        return (
+            f"holds positions of objects without sizes, which are neither boxes in pictures ({VISION_BOXES}) nor in"
+            f" space ({VISION_BOXES_3D}): simjudge does not read them; run the detector again with simjudge detect"
+        )
+    if kind not in _READ and _BOXES.search(kind) and not _OF_SIMULATORS.search(kind):
+        return f"may hold labels or detections, which simjudge does not read; publish them as {VISION_BOXES}"
+    return ""
+
+
+_SENSOR = (IMAGE, COMPRESSED_IMAGE, CAMERA_INFO)
+_FOREVER = QosTime(9223372036, 854775807)
+
+
+def offered_qos(kind: str, *, latched: bool = False) -> Qos:
+    """What the publisher of a topic offers: SensorDataQoS for images (REP 2003), reliable for the rest.
+
+    Args:
+        latched: the last message is kept for subscribers that come later, as on /tf_static.
+    """
+    sensor = kind in _SENSOR
+    return Qos(
+        QosHistory.KEEP_LAST,
+        5 if sensor else 10,
+        QosReliability.BEST_EFFORT if sensor else QosReliability.RELIABLE,
+        QosDurability.TRANSIENT_LOCAL if latched else QosDurability.VOLATILE,
+        _FOREVER,
+        _FOREVER,
+        QosLiveliness.AUTOMATIC,
+        _FOREVER,
+        avoid_ros_namespace_conventions=False,
+    )

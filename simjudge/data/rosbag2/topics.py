@@ -17,8 +17,8 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     VISION_BOXES,
     YOLO_BOXES,
+    describe_unread,
 )
-from simjudge.data.rosbag2.unread_topics import describe_unread
 
 _DRAWN = "overlay|debug|dbg_image|annotated|result"
 _DRAWN_UPON = re.compile(_DRAWN, re.IGNORECASE)
@@ -114,9 +114,7 @@ def _best_first(topics: Iterable[str], types: Mapping[str, str], counts: Mapping
     return sorted(topics, key=lambda t: (-counts.get(t, 0), types[t] != IMAGE, t))
 
 
-def _images(
-    where: str, types: Mapping[str, str], named: str | None, counts: Mapping[str, int]
-) -> tuple[str, ...]:
+def _images(where: str, types: Mapping[str, str], named: str | None, counts: Mapping[str, int]) -> tuple[str, ...]:
     found = [t for t, kind in types.items() if kind in _IMAGE.types]
     if named is not None:
         of_camera = [t for t in found if t.startswith(f"/{named.strip('/')}/") and not _NO_PHOTOGRAPH.search(t)]

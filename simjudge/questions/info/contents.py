@@ -20,9 +20,9 @@ from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.frame_sequences import find_sequence
 from simjudge.data.rosbag2 import describe_recording
-from simjudge.data.rosbag2.recorded_clouds import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
 from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
 from simjudge.detectors.loading import load_detector
 from simjudge.questions.compare.result_tables import comparison_table

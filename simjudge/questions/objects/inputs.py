@@ -18,7 +18,7 @@ from simjudge.core.progress import Log
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
 from simjudge.geometry.poses import Trajectory
 from simjudge.objects.common_times import require_common_times

@@ -16,9 +16,8 @@ from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.messages import MessageMaker, optical_frame
-from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
-from simjudge.data.rosbag2.writing import frame_messages, write_recording
+from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
+from simjudge.data.rosbag2.writing import MessageMaker, frame_messages, optical_frame, write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.frame_store import FrameStore
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan

@@ -12,7 +12,7 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.data.pose_text import SCENE_SEED
-from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
+from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses
 from simjudge.sim.capture.frame_store import FrameStore

@@ -19,7 +19,7 @@ from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_poses import image_clock_offset, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 

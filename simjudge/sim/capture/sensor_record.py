@@ -16,9 +16,8 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_messages import VISION, cloud_message, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.interfaces import BOXES_3D
-from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.sim.capture.scanning import CapturedScan, ObjectBoxes
 from simjudge.sim.capture.sensor_readers import SensorEvent
 from simjudge.sim.engines.chrono.feed import Reading

@@ -14,7 +14,7 @@ from simjudge.core.files import record_beside
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.core.version import version
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.recorded_camera_path import CameraPathOptions

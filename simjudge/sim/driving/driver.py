@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.camera_model import CameraModel

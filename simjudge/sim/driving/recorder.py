@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.sim.capture.camera_record import CameraRecorder, fixed_mounts
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from simjudge.data.rosbag2.messages import CAMERA, camera_link, optical_frame
+from simjudge.data.rosbag2.writing import CAMERA, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.car_appearance import WHEELS, wheel_centre
 from simjudge.sim.vehicle.vehicle import Vehicle, VehicleState

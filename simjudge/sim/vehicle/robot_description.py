@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.vehicle.car_appearance import WHEELS, body_box, wheel_centre
 from simjudge.sim.vehicle.car_joints import BASE, BODY, BODY_LINK, STEERED, FrameLink, sensor_links

@@ -9,7 +9,7 @@ import pytest
 import simjudge as sj
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 
 START = 1_700_000_000_000_000_000
 LAYOUT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2"), ("t", "u4")])

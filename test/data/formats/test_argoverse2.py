@@ -9,7 +9,7 @@ from pyarrow import feather
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.box_points import points_in_boxes
+from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "argoverse2_sweep"
 STAMPS = (315966265259836000, 315966265360032000)

@@ -5,7 +5,7 @@ import pytest
 from bag_samples import sample
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.db3_file import Db3File
+from simjudge.data.rosbag2.recording import Db3File
 from simjudge.data.sets import read_set, write_set
 
 COLUMNS = "id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB"

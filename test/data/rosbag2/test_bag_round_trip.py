@@ -221,7 +221,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, name: str, monkeypatch: pyte
             raise sqlite3.OperationalError("database or disk is full")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("simjudge.data.rosbag2.mcap_writer.CheckedMcapWriter.write", fail)
+    monkeypatch.setattr("simjudge.data.rosbag2.folder_writer.CheckedMcapWriter.write", fail)
     monkeypatch.setattr("simjudge.data.rosbag2.folder_writer.Sqlite3Writer.write", fail)
     with pytest.raises(SimjudgeError, match="the disk is full"):
         write_recording(sample(), tmp_path / name)

@@ -8,8 +8,8 @@ import simjudge as sj
 from simjudge.data.formats.kitti.dataset import read_kitti_clouds
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.data.rosbag2.recorded_mounts import standing_links, standing_pose
+from simjudge.data.rosbag2.live_recording import record_messages
+from simjudge.data.rosbag2.recorded_poses import standing_links, standing_pose
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 

@@ -15,7 +15,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.sim.sensors.lidar.beams import lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.lidar import Lidar
 from simjudge.sim.sensors.lidar.turn_readers import read_turns

@@ -13,7 +13,7 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses
 from simjudge.core.images import ImageError
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.data.rosbag2.pixels import label_channels
+from simjudge.data.rosbag2.image_messages import label_channels
 from simjudge.sim.capture.label_rules import InstanceImage, instance_extents
 from simjudge.sim.capture.simulators.label_rows import ClassLookup, LabelRow
 from simjudge.sim.capture.simulators.simulator_file import PictureFields

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.recorded_mounts import add_standing_link, standing_pose
-from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, transform_fields
+from simjudge.data.rosbag2.recorded_poses import (
+    add_standing_link,
+    header_stamp,
+    pose_numbers,
+    standing_pose,
+    transform_fields,
+)
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, clean_trajectory
 from simjudge.geometry.transforms import TransformTree

@@ -8,7 +8,6 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO
-from simjudge.data.rosbag2.recorded_mounts import standing_links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import (
     POSE,
     POSE_TYPES,
@@ -17,6 +16,8 @@ from simjudge.data.rosbag2.recorded_poses import (
     header_stamp,
     pose_numbers,
     read_poses,
+    standing_links,
+    standing_pose,
 )
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose, Trajectory

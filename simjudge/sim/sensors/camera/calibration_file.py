@@ -13,7 +13,7 @@ from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, Label, NumberList, Whole, conflict
 from simjudge.core.text import read_text
 from simjudge.core.yaml_file import YamlFile, read_yaml
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.calibration_formats import (
     kalibr_calibration,

@@ -16,9 +16,8 @@ from simjudge.core.field_types import Choice, NumberList, Vector, conflict
 from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import OPENCV_NAMES
 from simjudge.core.yaml_file import YamlFile
-from simjudge.data.rosbag2.camera_info import picture_geometry
+from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.sim.sensors.camera.calibration import Calibration
 

@@ -57,7 +57,7 @@ from simjudge.core.field_types import (
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.yaml_file import read_yaml
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.auto_exposure import AutoExposureFields
 from simjudge.sim.sensors.camera.calibration_file import holds_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera import Camera

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.camera import Camera

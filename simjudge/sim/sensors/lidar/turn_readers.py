@@ -16,9 +16,9 @@ from simjudge.core.input_files import read_bytes
 from simjudge.data.clouds.cloud_set import Table
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.data.formats.argoverse2 import feather_columns
-from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic, recorded_clouds
+from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.measured_turns import MeasuredLidar, MeasuredTurn, TurnBuilder, rounding_angle

@@ -16,7 +16,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds.cloud_set import Cloud, CloudSet
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar_contract.check import check_lidar
 from simjudge.sim.sensors.lidar_contract.outcomes import FAIL, NOT_CHECKED, PASS

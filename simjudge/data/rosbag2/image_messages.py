@@ -1,17 +1,32 @@
-"""The pixels of image messages: sensor_msgs/Image and sensor_msgs/CompressedImage to RGB, and back.
+"""Images in recordings: the pixels of image messages to RGB and back, camera_info, and a recording's images one by one.
 
-Encodings are those of sensor_msgs/image_encodings.hpp; what cv_bridge takes them for is what they are here.
+Encodings are those of sensor_msgs/image_encodings.hpp, read as cv_bridge reads them; those that only cv_bridge knows
+are read through it where a ROS installation has it
+(https://github.com/ros-perception/vision_opencv, cv_bridge/python/cv_bridge/core.py).
+A camera_info means what it means in ROS's image_geometry: width, height, K and P are those of the full image; the
+region of interest is cut out of it first, and binning makes it smaller.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
-from typing import Any
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
 import numpy.typing as npt
+from rosbags.serde import SerdeError
+from rosbags.typesys.store import Typestore
 
+from simjudge.core.arrays import FloatArray
+from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import (
     EncodedImage,
     ImageError,
@@ -21,7 +36,157 @@ from simjudge.core.images import (
     is_turned,
     scale_to_8_bit,
 )
-from simjudge.data.rosbag2 import cv_bridge_pixels
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE
+from simjudge.data.rosbag2.recording import Recording
+from simjudge.data.rosbag2.storage import MessageLocation
+
+
+class PictureGeometry(NamedTuple):
+    """Of the pictures as they are published.
+
+    Attributes:
+        size: width and height, pixels.
+        matrix: (3, 3), the camera matrix.
+        projection: (3, 4), the projection matrix.
+    """
+
+    size: tuple[int, int]
+    matrix: FloatArray
+    projection: FloatArray
+
+
+def picture_geometry(info: Any) -> PictureGeometry:
+    """Apply binning and region of interest."""
+    matrix = np.array(info.k, np.float64).reshape(3, 3)
+    projection = np.array(info.p, np.float64).reshape(3, 4)
+    left, top = int(info.roi.x_offset), int(info.roi.y_offset)
+    for camera in (matrix, projection):
+        camera[0] -= left * camera[2]
+        camera[1] -= top * camera[2]
+        camera[0] /= max(int(info.binning_x), 1)
+        camera[1] /= max(int(info.binning_y), 1)
+    return PictureGeometry(picture_size(info), matrix, projection)
+
+
+def picture_size(info: Any) -> tuple[int, int]:
+    """Width and height of the pictures that a camera_info goes with."""
+    width = int(info.roi.width) or int(info.width) - int(info.roi.x_offset)
+    height = int(info.roi.height) or int(info.height) - int(info.roi.y_offset)
+    return width // max(int(info.binning_x), 1), height // max(int(info.binning_y), 1)
+
+
+# What an extension module built for another NumPy or OpenCV raises, on import or on first use.
+UNUSABLE = (ImportError, AttributeError, RuntimeError, SystemError, TypeError, ValueError, OSError)
+
+
+_TRIAL = """
+from types import SimpleNamespace
+import numpy as np
+from cv_bridge import CvBridge
+pixel = SimpleNamespace(height=1, width=1, encoding="bgr8", is_bigendian=0, step=3, data=np.zeros(3, np.uint8))
+CvBridge().imgmsg_to_cv2(pixel, "rgb8")
+"""
+"""It is the first conversion that ends a process, not the import."""
+_TRIAL_SECONDS = 120
+
+
+@cache
+def load_bridge() -> tuple[Any | None, str]:
+    """A CvBridge that was seen to work; else None, and why (empty where it is simply not installed)."""
+    reason = _crash_reason()
+    if reason:
+        return None, reason
+    try:
+        from cv_bridge import CvBridge  # noqa: PLC0415 - only a ROS installation has it
+    except ModuleNotFoundError as error:
+        return None, "" if error.name == "cv_bridge" else _line(error)
+    except UNUSABLE as error:
+        return None, _line(error)
+    try:
+        found = CvBridge()
+        probe = _message(np.array([[[1, 2, 3]]], np.uint8), "bgr8")
+        works = np.array_equal(found.imgmsg_to_cv2(probe, "rgb8"), [[[3, 2, 1]]])
+    except UNUSABLE as error:
+        return None, _line(error)
+    return (found, "") if works else (None, "it turns blue, green, red into something else than red, green, blue")
+
+
+def pixel_type(encoding: str) -> np.dtype[Any] | None:
+    """Look up what one pixel of an encoding is made of.
+
+    Returns:
+        A NumPy type of shape (channels,); None where cv_bridge does not know it.
+    """
+    found, _ = load_bridge()
+    if found is None:
+        return None
+    try:
+        name, channels = found.encoding_to_dtype_with_channels(encoding)
+        return np.dtype((name, (int(channels),)))
+    except (*UNUSABLE, KeyError):
+        return None
+
+
+def to_rgb(pixels: npt.NDArray[Any], encoding: str) -> RgbImage | None:
+    """Pixels in an encoding as RGB, None where cv_bridge says that they are no image (a depth, say).
+
+    Args:
+        pixels: (height, width, channels), in this machine's byte order.
+    """
+    found, _ = load_bridge()
+    if found is None:
+        return None
+    try:
+        image = np.asarray(found.imgmsg_to_cv2(_message(pixels, encoding), "rgb8"))
+    except (*UNUSABLE, KeyError):
+        return None
+    whole = image.shape == (*pixels.shape[:2], 3) and image.dtype == np.uint8
+    return np.ascontiguousarray(image) if whole else None
+
+
+def _message(pixels: npt.NDArray[Any], encoding: str) -> Any:
+    """The attributes of sensor_msgs/Image that cv_bridge looks at.
+
+    Its rows have no padding and this machine's byte order: cv_bridge shifts rows whose padding is no whole pixel, and
+    on NumPy 2 it cannot swap bytes.
+    """
+    height, width, channels = pixels.shape
+    return SimpleNamespace(
+        height=height,
+        width=width,
+        encoding=encoding,
+        is_bigendian=int(sys.byteorder == "big"),
+        step=width * channels * pixels.itemsize,
+        data=np.ascontiguousarray(pixels).view(np.uint8).reshape(-1),
+    )
+
+
+def _crash_reason() -> str:
+    """Why using cv_bridge would end this process, "" where it does not.
+
+    Its extension module, built for NumPy 1, does not fail beside NumPy 2: it ends the process (seen with NumPy 2.4). So
+    another process tries first.
+    """
+    try:
+        found = importlib.util.find_spec("cv_bridge")
+    except (ImportError, ValueError):
+        found = None
+    if found is None or "cv_bridge" in sys.modules:
+        return ""
+    try:
+        done = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=_TRIAL_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"it converts nothing within {_TRIAL_SECONDS} s"
+    except OSError:
+        return ""
+    if done.returncode >= 0:
+        return ""  # what it raises, it raises here too
+    return f"it ends the process that uses it (signal {-done.returncode}); is it built for NumPy {np.__version__}?"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
 
 # Encoding: channels, bytes a channel, OpenCV's conversion to RGB (None: they are RGB already).
 # OpenCV names a Bayer pattern by its second row and column, ROS by its first: rggb here is BG there.
@@ -173,12 +338,12 @@ def _encoded_channels(message: Any, where: str) -> dict[str, npt.NDArray[np.int6
 
 def _by_cv_bridge(message: Any, where: str) -> RgbImage:
     said = f"{where}: encoding {message.encoding!r} is not that of an image that simjudge can read"
-    pixel = cv_bridge_pixels.pixel_type(message.encoding)
+    pixel = pixel_type(message.encoding)
     if pixel is not None:
-        pixels = cv_bridge_pixels.to_rgb(_packed(message, pixel, where), message.encoding)
+        pixels = to_rgb(_packed(message, pixel, where), message.encoding)
         if pixels is not None:
             return pixels
-    usable, why_not = cv_bridge_pixels.load_bridge()
+    usable, why_not = load_bridge()
     if usable is not None:
         said += ", nor cv_bridge"
     elif why_not:
@@ -251,3 +416,57 @@ def _converted(pixels: npt.NDArray[Any], conversion: int, encoding: str, where: 
         return np.asarray(cv2.cvtColor(pixels, conversion))
     except cv2.error as error:
         raise ImageError(f"{where}: an image of this size cannot be {encoding}") from error
+
+
+UNREADABLE = (SerdeError, ValueError, IndexError, KeyError, AssertionError, MemoryError, OverflowError)
+"""What decoding a damaged message may raise."""
+
+
+@dataclass(frozen=True)
+class RecordedImage:
+    """Where the image of a frame is, its message type, and how to name it to a person."""
+
+    location: MessageLocation
+    type: str
+    where: str
+
+
+@dataclass(frozen=True)
+class RecordedImages:
+    """Images in a recording; reading them in order or at random costs the same, but for compressed chunks."""
+
+    recording: Recording
+    types: Typestore
+    images: Sequence[RecordedImage | None]
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.images)
+
+    def has(self, index: int) -> bool:
+        """Tell whether a frame has an image message: see `Images.has`."""
+        return self.images[index] is not None
+
+    def read(self, index: int) -> RgbImage:
+        """Read the pixels of a frame's image message: see `Images.read`."""
+        image, message = self._message(index)
+        convert = compressed_to_rgb if image.type == COMPRESSED_IMAGE else raw_to_rgb
+        return convert(message, image.where)
+
+    def read_encoded(self, index: int) -> EncodedImage | None:
+        """Read the bytes of an image that was recorded as JPEG, PNG or another file: see `Images.read_encoded`."""
+        image = self.images[index]
+        if image is None or image.type != COMPRESSED_IMAGE:
+            return None
+        return encoded_image(self._message(index)[1])
+
+    def _message(self, index: int) -> tuple[RecordedImage, Any]:
+        image = self.images[index]
+        if image is None:
+            raise ImageError(f"frame {index}: has no image")
+        try:
+            return image, self.types.deserialize_cdr(self.recording.read(image.location), image.type)
+        except SimjudgeError as error:
+            raise ImageError(str(error)) from error
+        except UNREADABLE as error:
+            raise ImageError(f"{image.where}: the message cannot be decoded") from error

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions, CloudSet
+from simjudge.data.clouds import Cloud, CloudPredictions, CloudSet
 from simjudge.data.sets import read_clouds
 from simjudge.detectors.clouds.beam_grid import BeamGrid, build_grid, rings_of_order
 from simjudge.detectors.clouds.cloud_detection import detect_clouds

@@ -11,7 +11,7 @@ from rclpy.clock_type import ClockType
 from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Objects as Objects
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
-    from simjudge.data.clouds.cloud_set import CloudSet as CloudSet
+    from simjudge.data.clouds import CloudSet as CloudSet
     from simjudge.data.conversion import convert as convert
     from simjudge.data.rosbag2.recovery import Recovered as Recovered
     from simjudge.data.rosbag2.recovery import recover as recover
-    from simjudge.data.set_join import join as join
+    from simjudge.data.set_parts import Split as Split
+    from simjudge.data.set_parts import join as join
+    from simjudge.data.set_parts import split as split
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.sets import read_clouds as read_clouds
     from simjudge.data.sets import write_clouds as write_clouds
-    from simjudge.data.splits import Split as Split
-    from simjudge.data.splits import split as split
     from simjudge.detectors.clouds.cloud_detection import detect_clouds as detect_clouds
     from simjudge.detectors.clouds.cuboid_detection import detect_cuboids as detect_cuboids
     from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CameraFit": "simjudge.questions.fit.camera_fit",
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
-    "CloudSet": "simjudge.data.clouds.cloud_set",
+    "CloudSet": "simjudge.data.clouds",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.questions.compare.result",
     "Contents": "simjudge.questions.info.contents",
@@ -123,7 +123,7 @@ _HOMES = {
     "RealPerformance": "simjudge.studies.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
-    "Split": "simjudge.data.splits",
+    "Split": "simjudge.data.set_parts",
     "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.questions.compare.result",
     "SweepSettings": "simjudge.studies.compare_settings",
@@ -151,7 +151,7 @@ _HOMES = {
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
     "info": "simjudge.questions.info.contents",
-    "join": "simjudge.data.set_join",
+    "join": "simjudge.data.set_parts",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.availability:engine_availability",
     "load_detector": "simjudge.detectors.loading",
@@ -163,7 +163,7 @@ _HOMES = {
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.questions.report.report",
-    "split": "simjudge.data.splits",
+    "split": "simjudge.data.set_parts",
     "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",

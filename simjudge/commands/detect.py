@@ -16,7 +16,7 @@ from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
-    from simjudge.data.clouds.cloud_set import CloudSet
+    from simjudge.data.clouds import CloudSet
 
 
 @takes_settings

@@ -15,7 +15,7 @@ from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.class_map import map_classes
 from simjudge.detectors.detector import BadAnswerError, Detections, Detector, check_answer
 from simjudge.detectors.detector_summary import record_detector

@@ -14,7 +14,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, Images, ImageSubset, decode_image, encode_png
 from simjudge.core.object_tables import row_offsets
-from simjudge.data.photographs import source_photograph
+from simjudge.data.frame_sequences import source_photograph
 
 
 @dataclass(frozen=True)

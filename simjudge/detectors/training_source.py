@@ -12,7 +12,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.data.formats.yolo import is_yolo
 from simjudge.data.formats.yolo.layout import find_layout
-from simjudge.data.photographs import source_photograph
+from simjudge.data.frame_sequences import source_photograph
 from simjudge.data.sets import read_set
 from simjudge.detectors.training_data import (
     TrainingSplit,

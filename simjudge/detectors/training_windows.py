@@ -14,7 +14,7 @@ import numpy.typing as npt
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, row_offsets
-from simjudge.data.image_windows import LEAST_SHARE, Windows, cut_boxes
+from simjudge.data.image_geometry import LEAST_SHARE, Windows, cut_boxes
 
 _ON_AN_OBJECT = 0.9
 """Share of the windows that are laid over an object drawn at random; the others may lie anywhere."""

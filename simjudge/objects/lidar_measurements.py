@@ -13,8 +13,8 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.objects.lidar_settings import LidarObjectSettings

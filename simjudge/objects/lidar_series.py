@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.lidar_measurements import (
     OBJECT_METRICS,

@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.objects.map_agreement import MapAgreement, map_agreement
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap, common_extent
 from simjudge.objects.occupancy_settings import OccupancySettings

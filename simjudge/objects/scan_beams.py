@@ -7,8 +7,8 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Losses
 from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
-from simjudge.data.clouds.lidar_points import ONE_TIME, LidarPoints, lidar_points
+from simjudge.data.clouds import Cloud, CloudSet
+from simjudge.data.lidar_points import ONE_TIME, LidarPoints, lidar_points
 from simjudge.detectors.clouds.ground_plane import fit_ground_plane
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet

@@ -7,8 +7,8 @@ from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.euclidean_clusters import euclidean_clusters
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import LidarObjectSettings

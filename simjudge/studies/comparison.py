@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.detectors.class_map import map_classes
 from simjudge.detectors.detector import Detector
 from simjudge.method.compiled import forgo_blas, is_compiled

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.studies.compare_settings import MethodSettings

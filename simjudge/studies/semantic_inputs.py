@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.semantic_classes import SemanticClasses, common_classes
 from simjudge.studies.class_numbering import rename_class_names
 from simjudge.studies.compare_settings import MethodSettings

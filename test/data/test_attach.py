@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.attach import attach_labels, attach_predictions, class_map, match_frames
+from simjudge.data.pairing import attach_labels, attach_predictions, class_map, match_frames
 
 BOX = [1, 2, 3, 4]
 

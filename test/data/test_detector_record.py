@@ -16,9 +16,8 @@ from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.conversion import convert
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets, split
 from simjudge.data.sets import read_predictions, read_set, write_set
-from simjudge.data.splits import split
 from simjudge.detectors.detection import detect
 from simjudge.detectors.loading import load_detector
 

@@ -9,8 +9,7 @@ import pytest
 from drive_samples import made_drive, write_csv
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.drive_logs import command_numbers, read_drive
-from simjudge.data.steering_units import LOCK, RADIANS, steering_unit
+from simjudge.data.drive_logs import LOCK, RADIANS, command_numbers, read_drive, steering_unit
 from simjudge.geometry.poses import Pose
 
 

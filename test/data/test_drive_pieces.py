@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import Losses
-from simjudge.data.drive_pieces import count_breaks, drive_pieces
+from simjudge.data.drive_logs import count_breaks, drive_pieces
 
 
 def pieces(time, x):

@@ -9,7 +9,7 @@ from simjudge.core.images import ArrayImages
 from simjudge.core.masks import Masks
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.conversion import convert
-from simjudge.data.image_crop import CropWindow, crop_images
+from simjudge.data.image_geometry import CropWindow, crop_images
 from simjudge.data.sets import read_set
 
 CROP = CropWindow(24, 16, 8, 5)

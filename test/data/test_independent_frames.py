@@ -10,9 +10,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.conversion import convert
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets, split
 from simjudge.data.sets import read_set, write_set
-from simjudge.data.splits import split
 
 FOLDERS = ("yolo", "coco", "cvat", "cpd")
 

@@ -13,7 +13,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, ImageError
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.stamps import NO_STAMP
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 
 
 def small(name, class_ids, names, frame_name=("f",), predictions=None):

@@ -7,7 +7,7 @@ import pytest
 from cloud_samples import HEIGHT, cloud_set, table
 
 from simjudge.core.errors import Losses
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds import CloudBoxes
 from simjudge.detectors.clouds.cuboid_settings import ClusterFields, GroundFields, LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import (

@@ -7,8 +7,8 @@ import pytest
 from cloud_samples import HEIGHT, cloud_set, ground, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps

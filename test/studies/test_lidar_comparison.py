@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.detectors.cuboid_iou import cuboid_iou_table
 from simjudge.detectors.range_images.range_grid import even_grid
 from simjudge.detectors.range_images.silhouettes import cast_cuboids

@@ -19,7 +19,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.input_files import check_file
 from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
 
 if TYPE_CHECKING:

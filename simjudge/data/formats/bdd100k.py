@@ -20,7 +20,7 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     CROWD,
     FLAGS,
     NO_SHAPE,

@@ -26,8 +26,7 @@ from simjudge.data.format_support.image_files import (
     write_images,
 )
 from simjudge.data.format_support.raw_rows import build_objects, build_predictions, used_class_ids
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
-from simjudge.data.format_support.sidecar_writing import write_sidecar
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
 from simjudge.data.formats.yolo.labels import (
     format_labels,
     list_label_files,

@@ -24,8 +24,7 @@ from simjudge.core.images import DAMAGED_IMAGE, check_image_size
 from simjudge.core.input_files import is_file
 from simjudge.core.masks import BoolImage
 from simjudge.core.text import load_json, one_line, parse_integer
-from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     CROWD,
     FLAGS,
     NO_SHAPE,
@@ -33,6 +32,7 @@ from simjudge.data.format_support.annotated_shapes import (
     LabelledShape,
     build_annotated_set,
     by_alphabet,
+    picture_sizes,
 )
 from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons

@@ -22,10 +22,14 @@ from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format
-from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, write_images
-from simjudge.data.format_support.json_rows import rows_from_json, rows_to_json
-from simjudge.data.format_support.picture_location import lies_below
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, file_stems, image_file, lies_below, write_images
+from simjudge.data.format_support.raw_rows import (
+    RawRows,
+    build_objects,
+    build_predictions,
+    rows_from_json,
+    rows_to_json,
+)
 
 
 def is_plain(content: Any) -> bool:

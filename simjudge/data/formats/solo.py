@@ -18,7 +18,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.input_files import is_file
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     AnnotatedFrame,
     LabelledShape,
     build_annotated_set,

@@ -25,8 +25,7 @@ from simjudge.core.input_files import is_file
 from simjudge.core.masks import BoolImage
 from simjudge.core.stamps import name_to_stamp
 from simjudge.core.text import load_json, one_line, parse_integer
-from simjudge.data.format_support.annotated_frames import picture_sizes
-from simjudge.data.format_support.annotated_shapes import MISSING_PICTURE, NO_SHAPE
+from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, crop_mask, mask_from_polygons
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels

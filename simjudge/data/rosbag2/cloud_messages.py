@@ -18,7 +18,7 @@ from simjudge.core.arrays import BoolArray
 from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
-from simjudge.data.clouds.cloud_set import CloudPredictions, Table
+from simjudge.data.clouds import CloudPredictions, Table
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.interfaces import DETECTED_BOXES_3D, VISION_BOXES_3D
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers

@@ -18,7 +18,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.stamps import NO_STAMP, stamp_to_name
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess

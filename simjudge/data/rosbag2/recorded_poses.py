@@ -16,7 +16,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some
-from simjudge.data.clouds.cloud_set import CameraCalibration
+from simjudge.data.clouds import CameraCalibration
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
 from simjudge.data.rosbag2.recording import Recording

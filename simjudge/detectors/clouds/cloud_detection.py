@@ -13,9 +13,8 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import DETECTOR, find_file
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.clouds.cloud_set import CloudPredictions, CloudSet
-from simjudge.data.sets import Topics, read_clouds, write_clouds
-from simjudge.data.sources import refuse_input_as_output
+from simjudge.data.clouds import CloudPredictions, CloudSet
+from simjudge.data.sets import Topics, read_clouds, refuse_input_as_output, write_clouds
 from simjudge.detectors.clouds.cuboid_detection import CloudObjects, detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LIDAR_CUBOIDS, LidarCuboidFile, read_cuboid_settings
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.data.clouds.cloud_set import Cloud, CloudPredictions
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud, CloudPredictions
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.beam_grid import MOST_RINGS, BeamGrid, build_grid, rings_of_order
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, OwnCarFields
 from simjudge.detectors.clouds.euclidean_clusters import euclidean_clusters

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.detectors.cuboid_iou import IOU_BEV, cuboid_iou_table, upright_cuboids
 
 HIT = 0.3

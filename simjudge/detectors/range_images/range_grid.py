@@ -16,8 +16,8 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import LidarPoints, lidar_points
 
 COLUMNS = 1800
 """Of a range image where nobody says otherwise: 0.2 degrees, as most spinning lidars have them at 10 turns a second."""

@@ -12,8 +12,8 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, ImageError, RgbImage
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.range_images.range_grid import RangeGrid
 
 _NEAR, _FAR = 1.0, 100.0

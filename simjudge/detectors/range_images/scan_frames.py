@@ -14,8 +14,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.masks import BoolImage, Masks
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.progress import Advance
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudBoxes, CloudSet
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids
 from simjudge.detectors.range_images.range_grid import RangeGrid
 from simjudge.detectors.range_images.range_pictures import RangePictures

@@ -15,9 +15,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, encode_png
 from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, EncodedLabels
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.data.semantic_classes import BACKGROUND
-from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
-from simjudge.data.street_classes import street_train_id
+from simjudge.data.semantic_classes import BACKGROUND, street_train_id
+from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.detector_summary import record_detector
 from simjudge.detectors.semantic.semantic_net import SemanticNet
 
@@ -67,9 +66,7 @@ def predict_semantic(
     return write_where_asked(found, out, to)
 
 
-def _own_numbers(
-    frames: FrameSet, net_names: Mapping[int, str]
-) -> tuple[npt.NDArray[np.uint8], dict[int, str]]:
+def _own_numbers(frames: FrameSet, net_names: Mapping[int, str]) -> tuple[npt.NDArray[np.uint8], dict[int, str]]:
     """The set's own number of each class of a net, (256,), and the set's class names with those that it lacked."""
     names = dict(frames.class_names)
     own = {_key(name): class_id for class_id, name in reversed(names.items()) if 0 <= class_id < MOST_CLASSES}

@@ -12,7 +12,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import list_some
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import as_frames
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.sim.scene.model import Scene
 from simjudge.studies.class_numbering import match_classes

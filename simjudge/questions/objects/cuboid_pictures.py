@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.data.clouds.cloud_set import CloudBoxes
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudBoxes
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.geometry.poses import Pose

@@ -15,7 +15,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording

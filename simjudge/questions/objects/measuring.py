@@ -14,7 +14,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.finding import Finder
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms

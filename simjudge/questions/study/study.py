@@ -7,8 +7,7 @@ from pathlib import Path
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.set_join import join
-from simjudge.data.splits import split
+from simjudge.data.set_parts import join, split
 from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic.prediction import predict_semantic
 from simjudge.detectors.training import train

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from simjudge.core.errors import Losses
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
 from simjudge.objects.occupancy_mapping import LEFT_OUT

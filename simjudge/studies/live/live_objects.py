@@ -16,7 +16,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import no_log
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 from simjudge.objects.camera_series import count_series
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.compared_series import SeriesComparison

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, read_scan
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set

@@ -7,8 +7,8 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
-from simjudge.data.formats.pcd.pcd_file import read_pcd, write_pcd
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
+from simjudge.data.formats.pcd import read_pcd, write_pcd
 from simjudge.data.sets import read_clouds, write_clouds
 
 HEAD = """# .PCD v0.7 - Point Cloud Data file format

@@ -7,9 +7,8 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.formats.camvid import read_class_table
-from simjudge.data.semantic_classes import common_classes, scale_labels
+from simjudge.data.semantic_classes import STREET_CLASSES, TRAIN_NAMES, common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format
-from simjudge.data.street_classes import STREET_CLASSES, TRAIN_NAMES
 from simjudge.detectors.training_source import read_split
 
 ROAD, SKY, CAR = (128, 64, 128), (70, 130, 180), (0, 0, 142)

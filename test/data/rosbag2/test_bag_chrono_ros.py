@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from bag_samples import SECOND, TYPES, header, write_mcap
 
-from simjudge.data.image_orientation import flip_vertically
+from simjudge.data.image_geometry import flip_vertically
 from simjudge.data.sets import read_set, write_set
 from simjudge.detectors.loading import load_detector
 

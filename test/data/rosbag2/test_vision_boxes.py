@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import cloud_messages, cloud_writing
 from simjudge.data.rosbag2.interfaces import VISION_BOXES_3D, standard_types
 from simjudge.data.rosbag2.live_recording import record_messages

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.detectors.range_images.range_grid import even_grid, measure_grid
 from simjudge.detectors.range_images.range_pictures import range_colours, range_image
 from simjudge.detectors.range_images.scan_frames import FROM_POINTS, scan_frames

@@ -17,15 +17,22 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.input_files import LARGEST_TEXT, read_bytes
 from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
-from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
-from simjudge.data.formats.kitti.labels import SCORED, KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
-from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
-from simjudge.data.formats.kitti.tracklets import read_tracklets
+from simjudge.data.formats.kitti.text_files import (
+    SCORED,
+    KittiCalibration,
+    KittiLabels,
+    read_calibration,
+    read_camera_poses,
+    read_labels,
+    read_oxts,
+    read_times,
+    read_tracklets,
+)
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])

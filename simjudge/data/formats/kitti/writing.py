@@ -17,13 +17,11 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.images import ImageError, encode_png
 from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_files import write_cloud_files
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet, write_cloud_files
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.formats.kitti.calibration import read_calibration
 from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds
-from simjudge.data.formats.kitti.labels import format_row
 from simjudge.data.formats.kitti.layout import CAMERA, find_layout
+from simjudge.data.formats.kitti.text_files import format_row, read_calibration
 from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)
@@ -246,9 +244,7 @@ def _calibration(clouds: CloudSet) -> str:
 def _poses(clouds: CloudSet) -> str:
     """Poses of the camera in its frame at the first cloud, as the odometry benchmark has them."""
     lidars = [pose if clouds.mount is None else pose @ clouds.mount for pose in clouds.poses]
-    cameras = [
-        pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)
-    ]
+    cameras = [pose.matrix() @ np.linalg.inv(camera_transform(clouds, index)) for index, pose in enumerate(lidars)]
     back = np.linalg.inv(cameras[0])
     return "".join(f"{' '.join(f'{value:.17g}' for value in (back @ each)[:3].ravel())}\n" for each in cameras)
 

@@ -86,7 +86,13 @@ def read_label_rows(paths: Sequence[Path | None], losses: Losses) -> LabelRows:
 
 
 def scale_to_pixels(
-    rows: LabelRows, paths: Sequence[Path | None], frame: IntArray, size: IntArray, losses: Losses, *, scored: bool,
+    rows: LabelRows,
+    paths: Sequence[Path | None],
+    frame: IntArray,
+    size: IntArray,
+    losses: Losses,
+    *,
+    scored: bool,
     keypoints: int = 0,
 ) -> RawRows:
     """Boxes and masks in pixels from rows of normalised numbers.

@@ -8,7 +8,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.data.format_support.format import Topics
-from simjudge.data.sources import refuse_input_as_output
+from simjudge.data.sets import refuse_input_as_output
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.simulators.recorded_labels import read_simulator_recording
 from simjudge.sim.capture.simulators.simulator_file import SimulatorFile, read_simulator

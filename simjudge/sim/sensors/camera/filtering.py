@@ -18,8 +18,7 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.settings import declared
 from simjudge.core.version import version
-from simjudge.data.sets import read_set
-from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.data.sets import as_frames, read_set, refuse_input_as_output, write_where_asked
 from simjudge.sim.sensors.camera.adaptation import (
     CHANNEL_MEANS,
     COLOUR_TRANSFER,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.data.clouds import Cloud, CloudSet
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points
+from simjudge.data.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points
 from simjudge.geometry.poses import Pose
 
 

@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import lidar_points
 
 _AROUND = 0.1
 """Metres beside and above a box in which points are still its own: labels are not exact, and wide beams hang over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.data.clouds.cloud_set import Table
+from simjudge.data.clouds import Table
 from simjudge.sim.sensors.lidar.scan import Scan
 
 POINT = np.dtype(

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.input_files import read_bytes
-from simjudge.data.clouds.cloud_set import Table
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Table
 from simjudge.data.formats.argoverse2 import feather_columns
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording

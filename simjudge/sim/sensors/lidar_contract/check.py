@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.sim.sensors.lidar_contract.checked_scans import MOST_SCANS, CheckedScan, read_scans
 from simjudge.sim.sensors.lidar_contract.outcomes import CheckOutcome, LidarContract
 from simjudge.sim.sensors.lidar_contract.returns import check_beams, check_empty

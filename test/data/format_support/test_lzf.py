@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.data.clouds.lzf import compress, decompress
+from simjudge.data.format_support.lzf import compress, decompress
 
 
 @pytest.mark.parametrize(("stream", "plain"), [

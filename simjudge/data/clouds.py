@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,12 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
-from simjudge.core.errors import Losses
+from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
 
 if TYPE_CHECKING:
-    from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need
+    from simjudge.geometry.poses import Pose
 
 Table = npt.NDArray[np.void]
 """Points, a row each."""
@@ -162,3 +163,20 @@ class CloudSet(ShortRepr):
     def has_stamp(self, index: int) -> bool:
         """Whether it is known when a cloud was taken."""
         return bool(self.stamp[index] != NO_STAMP)
+
+
+def write_cloud_files(
+    clouds: CloudSet, files: Sequence[Path], content: Callable[[Cloud], bytes], losses: Losses
+) -> None:
+    """Write each cloud into its file; clouds that cannot be read are counted."""
+    written = 0
+    for index, file in enumerate(files):
+        try:
+            data = content(clouds.read(index))
+        except SimjudgeError as error:
+            losses.add("clouds that cannot be read", str(error))
+            continue
+        file.write_bytes(data)
+        written += 1
+    if not written:
+        raise SimjudgeError(f"{clouds.name}: holds no cloud that can be read{losses.reason}")

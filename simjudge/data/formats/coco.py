@@ -1,10 +1,15 @@
-"""COCO annotations (ground truth), with results (predictions) beside them."""
+"""COCO: annotations (ground truth), and results (predictions) beside them or alone.
+
+The format: https://cocodataset.org/#format-data and #format-results.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,10 +22,19 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.stamps import name_to_stamp
-from simjudge.core.text import load_json, one_line, parse_integer
+from simjudge.core.text import load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
+from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import file_stems, write_images
-from simjudge.data.format_support.mask_codec import DECIMALS, MaskList, mask_to_rle
+from simjudge.data.format_support.mask_codec import (
+    DECIMALS,
+    NO_MASK,
+    MaskCrop,
+    MaskList,
+    mask_from_polygons,
+    mask_from_rle,
+    mask_to_rle,
+)
 from simjudge.data.format_support.raw_rows import (
     OPTIONAL_COLUMNS,
     RawRows,
@@ -31,11 +45,210 @@ from simjudge.data.format_support.raw_rows import (
     parse_numbers,
     used_class_ids,
 )
-from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar
-from simjudge.data.format_support.sidecar_writing import write_sidecar
-from simjudge.data.formats.coco.box_units import refuse_corners
-from simjudge.data.formats.coco.regions import parse_region
-from simjudge.data.formats.coco.results import parse_results
+from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+
+log = logging.getLogger(__name__)
+
+_FEWEST = 2
+"""Annotations that must agree: one alone may be a slip."""
+_TOLERANCE = 0.01
+"""Of an area."""
+
+
+def refuse_corners(annotations: Sequence[Any], path: Path) -> None:
+    """Refuse boxes that are not x, y, width and height."""
+    if _are_corners(annotations):
+        raise SimjudgeError(
+            f"{path}: the areas that it states are those of boxes x0, y0, x1, y1, and COCO's are x, y, width, height;"
+            " subtract x0 and y0 from the last two"
+        )
+
+
+def _are_corners(annotations: Sequence[Any]) -> bool:
+    rows = []
+    for each in annotations:
+        box, area = (each.get("bbox"), each.get("area")) if isinstance(each, dict) else (None, None)
+        if isinstance(box, list) and len(box) == 4 and not each.get("segmentation"):
+            rows.append([parse_number(value) for value in (*box, area)])
+    stated = np.array([row for row in rows if all(value is not None for value in row)], np.float64).reshape(-1, 5)
+    stated = stated[np.isfinite(stated).all(1) & (stated[:, 4] > 0)]
+    if len(stated) < _FEWEST:
+        return False
+    x, y, third, fourth, area = stated.T
+    of_corners = np.abs((third - x) * (fourth - y) - area) <= _TOLERANCE * area
+    of_sides = np.abs(third * fourth - area) <= _TOLERANCE * area
+    return bool((of_corners & (third > x) & (fourth > y)).all() and not of_sides.any())
+
+
+def parse_region(
+    row: dict[str, Any], width: int, height: int, where: str, losses: Losses
+) -> tuple[list[float], MaskCrop] | None:
+    """Read box and mask of an annotation or result. Without a "bbox", or with an empty one, the mask's extent counts.
+
+    Args:
+        width: of its image, pixels.
+        height: of its image, pixels.
+        losses: takes a mask that cannot be used (its box is kept), and a row with neither box nor mask.
+
+    Returns:
+        Box x0, y0, x1, y1 in pixels, and mask; None where there is neither.
+    """
+    mask = _mask(row.get("segmentation"), width, height, where, losses)
+    try:
+        numbers = [float(v) for v in row.get("bbox") or ()]
+        if any(numbers) or (numbers and mask[0] is None):
+            x, y, w, h = numbers
+            return [round(x, DECIMALS), round(y, DECIMALS), round(x + w, DECIMALS), round(y + h, DECIMALS)], mask
+    except (TypeError, ValueError, OverflowError):
+        losses.add("malformed rows", f"{where} (bbox {one_line(row['bbox'])})")
+        return None
+    crop, (left, top) = mask
+    if crop is None:
+        losses.add("malformed rows", f"{where} (neither bbox nor segmentation)")
+        return None
+    return [float(left), float(top), float(left + crop.shape[1]), float(top + crop.shape[0])], mask
+
+
+def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> MaskCrop:
+    if shape is None or shape == []:
+        return NO_MASK
+    try:
+        if isinstance(shape, dict):
+            return mask_from_rle(shape, width, height)
+        polygons = [np.array(p, np.float64).reshape(-1, 2) for p in shape]
+        if any(len(p) < 3 or not np.isfinite(p).all() for p in polygons):
+            raise ValueError("a polygon of less than three finite points")  # noqa: TRY301 - one place to count
+        return mask_from_polygons(polygons, width, height)
+    except (TypeError, ValueError) as error:
+        losses.add("unusable masks (the box is kept)", f"{where} ({one_line(error)})")
+        return NO_MASK
+
+
+def is_coco_results(content: Any) -> bool:
+    """Tell whether the content of a JSON file is a list of COCO results.
+
+    Returns:
+        True where it is a list whose first entries have an image id; an empty list counts.
+    """
+    return isinstance(content, list) and all(isinstance(r, dict) and "image_id" in r for r in content[:5])
+
+
+def parse_results(
+    rows: Any, path: Path, frame_of: dict[Any, int], names: Sequence[str], size: IntArray, losses: Losses
+) -> RawRows:
+    """Read results into rows, not yet checked.
+
+    Args:
+        size: int64 (F, 2), width and height of all frames, pixels.
+    """
+    if not isinstance(rows, list):
+        raise SimjudgeError(f"{path}: no list of COCO results; write the file anew")
+    number = {name: i for i, name in enumerate(names)}
+    frame: list[int] = []
+    index: list[int] = []
+    classes: list[Any] = []
+    scores: list[float] = []
+    boxes: list[list[float]] = []
+    masks = MaskList()
+    for i, row in enumerate(rows):
+        where = f"{path}: result {i}"
+        score = parse_number(row.get("score")) if isinstance(row, dict) else None
+        if score is None or "category_id" not in row:
+            losses.add("malformed rows", f"{where} ({one_line(row)})")
+            continue
+        of = _frame(row, frame_of, number)
+        if of is None:
+            named = one_line(row.get("file_name", f"image_id {row.get('image_id')}"))
+            losses.add("predictions for frames that the set lacks", f"{where} ({named})")
+            continue
+        shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
+        if shape is not None:
+            frame.append(of)
+            index.append(i)
+            classes.append(row["category_id"])
+            scores.append(score)
+            boxes.append(shape[0])
+            masks.append(shape[1])
+    return RawRows(
+        np.array(frame, np.int64),
+        parse_numbers(classes),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        lambda i: f"{path}: result {index[i]}",
+        np.array(scores, np.float64),
+        masks=masks.masks(),
+    )
+
+
+def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
+    """Read results onto the frames of a set.
+
+    A row with a "file_name" belongs to the frame of that name. Other image ids are looked up in the annotations that
+    `target` was read from, else in those beside the results; where these know fewer of them than the frames' names do,
+    or there are none, an image id is taken for a frame's name, as ultralytics writes them.
+
+    Args:
+        annotations: where `target` was read from, a file or a folder; None where nobody knows.
+    """
+    ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
+    ids = ids or _ids_from_annotations(path.parent, target)
+    by_name = _ids_from_names(target)
+    given = {row["image_id"] for row in rows if isinstance(row, dict) and isinstance(row.get("image_id"), int | str)}
+    ids = by_name if len(given & by_name.keys()) > len(given & ids.keys()) else ids
+    raw = parse_results(rows, path, ids, target.frame_name, target.size, losses)
+    if len(rows) and not len(raw.frame):
+        raise SimjudgeError(
+            f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
+        )
+    raw = drop_masks_outside(_counted_from_0(raw, path, target), losses)
+    return build_predictions(raw, target.size, target.class_names, losses)
+
+
+def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
+    """Results with the set's class ids: ultralytics numbers classes from 1, whatever the set does."""
+    count = len(target.class_names)
+    if set(target.class_names) != set(range(count)) or not len(raw.class_id) or not raw.class_id.min() >= 1:
+        return raw
+    if raw.class_id.max() == count:
+        log.warning("%s: its category ids are 1 to %d, those of %s 0 to %d: each is taken for the one before",
+                    path, count, target.name, count - 1)  # fmt: skip
+        return replace(raw, class_id=raw.class_id - 1)
+    log.warning("%s: no result is of category 0: if it numbers classes from 1, as ultralytics does, subtract 1 from"
+                " each category_id", path)  # fmt: skip
+    return raw
+
+
+def _frame(row: dict[str, Any], frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
+    """The frame that a result names: by its file, because ultralytics numbers images by their names, not by ids."""
+    name = row.get("file_name")
+    if isinstance(name, str):
+        file = PurePosixPath(name.replace("\\", "/"))
+        return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
+    image = row.get("image_id")
+    return frame_of.get(image) if isinstance(image, int | float | str) else None
+
+
+def _ids_from_names(target: FrameSet) -> dict[Any, int]:
+    ids: dict[Any, int] = {name: i for i, name in enumerate(target.frame_name)}
+    for i, name in enumerate(target.frame_name):
+        if name.isdecimal():
+            ids.setdefault(int(name), i)
+    return ids
+
+
+def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
+    """The frame number by image id from the annotations at `path`, a file or a folder; empty where there are none."""
+    candidates = [path] if path.is_file() else [path / "annotations.json", path / "_annotations.coco.json"]
+    number = {name: i for i, name in enumerate(target.frame_name)}
+    for candidate in candidates:
+        if not candidate.is_file() or candidate.suffix.lower() != ".json":
+            continue
+        content = load_json(candidate)
+        images = content.get("images") if isinstance(content, dict) else None
+        if isinstance(images, list):
+            named = [(i.get("id"), Path(str(i.get("file_name"))).stem) for i in images if isinstance(i, dict)]
+            return {key: number[stem] for key, stem in named if isinstance(key, int | float | str) and stem in number}
+    return {}
+
 
 ANNOTATIONS = "annotations.json"
 RESULTS = "results.json"
@@ -193,9 +406,7 @@ def _check_ids(rows: Sequence[Any], what: str, path: Path) -> None:
             )
 
 
-def _frames(
-    images: list[Any], path: Path, sidecar: Sidecar, losses: Losses
-) -> tuple[AnnotatedFrames, dict[Any, int]]:
+def _frames(images: list[Any], path: Path, sidecar: Sidecar, losses: Losses) -> tuple[AnnotatedFrames, dict[Any, int]]:
     """The usable images as frames, and the frame number by image id."""
     entries: list[tuple[str, int, int]] = []
     ids: list[Any] = []
@@ -234,9 +445,7 @@ def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
     return ["_".join(p.with_suffix("").parts) for p in paths]
 
 
-def _annotation_rows(
-    rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses
-) -> RawRows:
+def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses) -> RawRows:
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: 'annotations' is no list; export the annotations again")
     _check_ids(rows, "annotation", path)
@@ -272,6 +481,43 @@ def _annotation_rows(
             masks.append(shape[1])
     box = np.array(boxes, np.float64).reshape(-1, 4)
     return RawRows(
-        np.array(frame, np.int64), parse_numbers(classes), box, lambda i: f"{path}: annotation {index[i]}",
-        masks=masks.masks(), distance=optional["distance"], visible=optional["visible"],
+        np.array(frame, np.int64),
+        parse_numbers(classes),
+        box,
+        lambda i: f"{path}: annotation {index[i]}",
+        masks=masks.masks(),
+        distance=optional["distance"],
+        visible=optional["visible"],
     )
+
+
+__all__ = ["FORMATS", "is_coco", "is_coco_results", "read_coco", "read_coco_content", "read_results", "write_coco"]
+
+
+def _sniff(source: Source) -> bool:
+    return holds_coco(source.path) if source.is_folder else is_coco(source.json)
+
+
+FORMATS = (
+    Format(
+        "coco",
+        "COCO",
+        "a COCO folder or annotations .json",
+        _sniff,
+        30,
+        read=lambda source, _options: (
+            read_coco(source.path) if source.is_folder else read_coco_content(source.json, source.path)
+        ),
+        write=write_coco,
+    ),
+    Format(
+        "coco-results",
+        "COCO results",
+        "COCO results",
+        lambda source: is_coco_results(source.json),
+        35,
+        read_predictions=lambda source, target, annotations, losses: read_results(
+            source.json, source.path, target, annotations, losses
+        ),
+    ),
+)

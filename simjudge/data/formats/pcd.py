@@ -1,4 +1,4 @@
-"""PCD files: the format of the Point Cloud Library up to version 0.7; fields of any type, all three kinds of data.
+"""PCD point clouds, a folder of .pcd files or one of them: version 0.7, fields of any type, all three kinds of data.
 
 A field called `_` is a gap between others, and stays one.
 
@@ -17,12 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
+from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.input_files import read_bytes
+from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.core.text import one_line, parse_number
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, Table, Viewpoint
-from simjudge.data.clouds.lzf import MOST_GROWTH, compress, decompress
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudSet, Table, Viewpoint, write_cloud_files
+from simjudge.data.format_support.format import Format, Source, Topics
+from simjudge.data.format_support.image_files import file_stems
 
 PcdData = Literal["ascii", "binary", "binary_compressed"]
 LARGEST = 2**32
@@ -92,6 +94,8 @@ def pcd_content(cloud: Cloud, data: PcdData = "binary") -> bytes:
         return head + _ascii_rows(table)
     if data == "binary":
         return head + table.tobytes()
+    from simjudge.data.format_support.lzf import compress  # noqa: PLC0415 - loads numba
+
     # Field after field, not point after point.
     plain = b"".join(np.ascontiguousarray(table[name]).tobytes() for name, _, _ in columns)
     packed = compress(plain)
@@ -213,6 +217,8 @@ def _read_binary(body: memoryview, header: _Header, where: str) -> Table:
 def _read_compressed(body: memoryview, header: _Header, where: str) -> Table:
     if header.points == 0:
         return np.empty(0, header.layout)
+    from simjudge.data.format_support.lzf import MOST_GROWTH, decompress  # noqa: PLC0415 - loads numba
+
     # PCL leaves the gaps out of compressed data, other programs write them.
     dense = sum(kind.itemsize * count for name, kind, count in header.columns if name != _GAP) * header.points
     padded = header.layout.itemsize * header.points
@@ -313,3 +319,55 @@ def _ascii_rows(table: Table) -> bytes:
         form = {"f4": "%.9g", "f8": "%.17g"}.get(values.dtype.str[1:], "%d")
         columns += [[form % value for value in column.tolist()] for column in values.T]
     return b"".join((" ".join(row) + "\n").encode("ascii") for row in zip(*columns, strict=True))
+
+
+_SUFFIX = ".pcd"
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.glob(f"*{_SUFFIX}")) if path.is_dir() else [path]
+
+
+def _sniff(source: Source) -> bool:
+    if source.is_folder:
+        return any(source.path.glob(f"*{_SUFFIX}"))
+    return source.path.suffix.lower() == _SUFFIX
+
+
+def _read(source: Source, _topics: Topics) -> CloudSet:
+    files = _files(source.path)
+    names = [file.stem for file in files]
+    stamps = np.array([_stamp(name) for name in names], np.int64)
+    return CloudSet(source.path.stem, names, stamps, lambda index: read_pcd(files[index]))
+
+
+def _stamp(name: str) -> int:
+    """The stamp that a file is called by: ours, or that of pcl_ros, or nanoseconds or microseconds since 1970."""
+    stamp = name_to_stamp(name.replace(".", "_"))
+    if stamp == NO_STAMP and re.fullmatch(r"1\d{18}|1\d{15}", name):
+        stamp = int(name) * (1 if len(name) == 19 else 1000)
+    return stamp
+
+
+def _write(clouds: CloudSet, path: Path) -> Losses:
+    losses = Losses()
+    names = list(clouds.cloud_name)
+    carried = all(_stamp(name) == stamp for name, stamp in zip(names, clouds.stamp.tolist(), strict=True))
+    if len(set(names)) < len(names) or not (carried or np.any(clouds.stamp == NO_STAMP)):
+        names = [stamp_to_name(stamp) for stamp in clouds.stamp.tolist()]
+    with atomic_folder(path) as folder:
+        files = [folder / f"{stem}{_SUFFIX}" for stem in file_stems(names)]
+        write_cloud_files(clouds, files, pcd_content, losses)
+    if clouds.boxes is not None and len(clouds.boxes):
+        losses.add("boxes in space that PCD files have no place for", clouds.name, len(clouds.boxes))
+    if clouds.predictions is not None:
+        losses.add("cuboids that PCD files have no place for", clouds.name, len(clouds.predictions))
+    return losses
+
+
+FORMATS = (
+    Format(
+        "pcd", "PCD point clouds", "a .pcd file or a folder of them", _sniff, 95, read_clouds=_read, write_clouds=_write
+    ),
+)
+"""The format of the Point Cloud Library."""

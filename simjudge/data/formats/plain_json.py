@@ -73,7 +73,8 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         raise SimjudgeError(f"{path}: holds no usable frame; an empty set cannot be used{losses.reason}")
     size = np.array([f["size"] for _, f in kept], np.int64)
     stamp = [_stamp(f, f"{path}: frame {i}") for i, f in kept]
-    names = [str(f.get("name", _default_name(i, s))) for (i, f), s in zip(kept, stamp, strict=True)]
+    given = [(frame.get("name"), i, of) for (i, frame), of in zip(kept, stamp, strict=True)]
+    names = [_default_name(i, of) if name is None else str(name) for name, i, of in given]
     if len(set(names)) != len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise SimjudgeError(f"{path}: two frames are called {one_line(twice)}; give each a 'name' of its own")

@@ -34,6 +34,11 @@ def test_a_bare_list(tmp_path):
     assert frames.name == "set"
 
 
+def test_a_name_of_null_is_no_name(tmp_path):
+    path = written(tmp_path, [{"size": [8, 9], "name": None}, {"size": [8, 9], "name": None, "stamp": 5}])
+    assert list(read_plain_json(path).frame_name) == ["000000", "0_000000005"]
+
+
 def test_what_a_bare_list_can_hold_is_written_as_one(tmp_path):
     path = written(tmp_path, [FRAME, {"size": [40, 30], "objects": [], "predictions": []}])
     write_plain_json(read_plain_json(path), tmp_path / "again.json")

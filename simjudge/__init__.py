@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.sets import read_clouds as read_clouds
     from simjudge.data.sets import write_clouds as write_clouds
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds as detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds as detect_clouds
     from simjudge.detectors.clouds.cuboid_detection import detect_cuboids as detect_cuboids
     from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
     from simjudge.detectors.detection import detect as detect
+    from simjudge.detectors.detection import load_detector as load_detector
     from simjudge.detectors.detector import Detections as Detections
     from simjudge.detectors.detector import Detector as Detector
-    from simjudge.detectors.loading import load_detector as load_detector
     from simjudge.detectors.training import TrainedDetector as TrainedDetector
     from simjudge.detectors.training import train as train
     from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
@@ -141,7 +141,7 @@ _HOMES = {
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.questions.cover.page",
     "detect": "simjudge.detectors.detection",
-    "detect_clouds": "simjudge.detectors.clouds.cloud_detection",
+    "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
     "diagnose": "simjudge.questions.doctor.doctor",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
@@ -154,7 +154,7 @@ _HOMES = {
     "join": "simjudge.data.set_parts",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.availability:engine_availability",
-    "load_detector": "simjudge.detectors.loading",
+    "load_detector": "simjudge.detectors.detection",
     "load_result": "simjudge.questions.compare.result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",

@@ -21,7 +21,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
 
 if TYPE_CHECKING:
-    from simjudge.geometry.poses import Pose
+    from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need
 
 Table = npt.NDArray[np.void]
 """Points, a row each."""

@@ -12,14 +12,17 @@ from simjudge.geometry.poses import Trajectory
 from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
 from simjudge.objects.detection_series import detection_series
 from simjudge.objects.finding import Finder
-from simjudge.objects.followed_objects import FollowedObjects, follow_objects
-from simjudge.objects.object_series import object_series, object_views
-from simjudge.objects.picture_series import binary_hu_series, picture_series
-from simjudge.objects.pole_matches import PoleMatcher, labelled_reference, pole_reference
-from simjudge.objects.series import WHOLE, Series
+from simjudge.objects.object_series import object_series, object_views, standing_in_both
+from simjudge.objects.picture_series import (
+    PoleMatcher,
+    binary_hu_series,
+    labelled_reference,
+    picture_series,
+    pole_reference,
+)
+from simjudge.objects.series import WHOLE, Series, common_start, stamps_to_seconds, timed_frames
 from simjudge.objects.sightings import Sightings
-from simjudge.objects.standing import standing_in_both
-from simjudge.objects.timed_frames import common_start, stamps_to_seconds, timed_frames
+from simjudge.objects.tracking import FollowedObjects, follow_objects
 
 Trajectories = tuple[Trajectory | None, Trajectory | None]
 """The recorded poses of the real and of the virtual camera, or of what carries it; None where not known."""

@@ -1,9 +1,10 @@
-"""What is followed through a set: labels, predictions, or what a detector finds now."""
+"""What is followed through a set: labels, predictions, or what a detector finds now, below the recorded horizon."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,11 +12,11 @@ from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
+from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.detectors.colour_detector import ColourDetector
-from simjudge.detectors.detection import detect
-from simjudge.detectors.detector import Detector
-from simjudge.detectors.detector_summary import record_detector
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import detect, load_detector
+from simjudge.detectors.detector import Detector, record_detector
+from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.objects.camera_settings import (
     FOLLOW_AUTO,
     FOLLOW_LABELS,
@@ -23,9 +24,48 @@ from simjudge.objects.camera_settings import (
     LEAST_SCORE,
     CameraObjectSettings,
 )
-from simjudge.objects.picture_lines import read_lines
-from simjudge.objects.recorded_horizon import is_recording, recorded_horizon
-from simjudge.objects.sightings import Sightings, label_sightings, predicted_sightings
+from simjudge.objects.sightings import (
+    PictureLines,
+    Sightings,
+    horizon_lines,
+    label_sightings,
+    predicted_sightings,
+    read_lines,
+)
+from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
+
+_TRANSFORMS = "/tf"
+_LONGEST_GAP = 500_000_000
+"""Nanoseconds before the first and after the last transform for which the camera is taken to stand."""
+_RECORDINGS = (".mcap", ".db3")
+
+
+def is_recording(path: Path) -> bool:
+    """Tell whether a path is one of a recording rather than of a table."""
+    return path.suffix.lower() in _RECORDINGS or path.is_dir()
+
+
+def recorded_horizon(path: Path, frames: FrameSet) -> PictureLines:
+    """Find the horizon of flat ground in each picture.
+
+    Args:
+        path: of a recording with /tf and one camera's camera_info. The root of the tree of transforms has its z axis
+            up; camera_info names the camera's optical frame.
+    """
+    calibration = recorded_calibration(path, None)
+    trajectory = read_poses(path, _TRANSFORMS, child=calibration.name).trajectory
+    first, last = int(trajectory.stamp[0]), int(trajectory.stamp[-1])
+    inside = np.clip(frames.stamp, first, last)
+    outside = np.flatnonzero(np.abs(inside - frames.stamp) > _LONGEST_GAP)
+    if len(outside):
+        raise SimjudgeError(
+            f"{path}: {len(outside)} of {len(frames)} frames of {frames.name} lie outside of its transforms, from"
+            f" {first / 1e9:.3f} s to {last / 1e9:.3f} s; give a table of lines"
+        )
+    _, orientation = TrajectoryInterpolator(trajectory).sample(inside)
+    scale = frames.size[:, 0] / calibration.size[0]
+    lines = horizon_lines(orientation, calibration.matrix)
+    return PictureLines(lines.row * scale, lines.slope)
 
 
 @dataclass(frozen=True)

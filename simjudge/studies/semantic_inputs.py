@@ -70,8 +70,7 @@ def shared_classes(a: FrameSet, b: FrameSet) -> SemanticClasses:
 
 
 def _predicted(frames: FrameSet, settings: MethodSettings, log: Log, progress: ProgressBar) -> FrameSet:
-    from simjudge.detectors.semantic.prediction import predict_semantic  # noqa: PLC0415 - slow to import
-    from simjudge.detectors.semantic.semantic_net import SemanticNet  # noqa: PLC0415
+    from simjudge.detectors.semantic_net import SemanticNet, predict_semantic  # noqa: PLC0415 - slow to import
 
     if frames.predicted_semantic is not None:
         log(f"{frames.name}: its own predictions are set aside, since --model was given")

@@ -21,7 +21,7 @@ from simjudge.data.pose_text import read_pose_text
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.recording import describe_recording
 from simjudge.data.sets import read_clouds, read_set
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import load_detector
 from simjudge.results.context_table import read_contexts
 from simjudge.results.saved_result import load_result
 from simjudge.sim.scene.read import read_scene

@@ -18,8 +18,7 @@ from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.set_parts import join_sets, split
 from simjudge.data.sets import read_predictions, read_set, write_set
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import detect, load_detector
 
 NET = DetectorRecord("net", "ab" * 32, {"imgsz": [640, 384], "min_score": 0.05, "iou": 0.7})
 FOLDERS = ("yolo", "coco", "cvat", "cpd")

@@ -21,13 +21,12 @@ from simjudge.detectors.assignment import (
     _sparse_assignment,
     assign,
     assign_cpd,
+    confusion,
     metrics,
     with_object_classes,
 )
-from simjudge.detectors.confusion import confusion
 from simjudge.detectors.cuboid_iou import cuboid_iou_table
-from simjudge.detectors.iou import pair_iou
-from simjudge.detectors.overlapping_pairs import MOST_PAIRS, CrowdedFrameError, overlapping_pairs
+from simjudge.detectors.iou import MOST_PAIRS, CrowdedFrameError, overlapping_pairs, pair_iou
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

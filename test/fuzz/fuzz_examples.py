@@ -160,7 +160,7 @@ def onnx_metadata(folder: Path) -> Path:
 def checkpoint(folder: Path) -> Path:
     import torch
 
-    from simjudge.detectors.ultralytics_setup import import_ultralytics
+    from simjudge.detectors.ultralytics_detector import import_ultralytics
 
     import_ultralytics()  # a bare import leaves Pillow changed for every test after this one
     from ultralytics.nn.tasks import DetectionModel

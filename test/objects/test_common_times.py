@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.common_times import common_times, require_common_times
+from simjudge.objects.series import common_times, require_common_times
 
 
 def pairs(real, virtual):

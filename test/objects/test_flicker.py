@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.objects.flicker import flicker_in_motion, flicker_while_standing, sight_changes
+from simjudge.objects.object_series import flicker_in_motion, flicker_while_standing, sight_changes
 
 EDGES = np.array([100.0, 80.0, 140.0, 160.0])
 

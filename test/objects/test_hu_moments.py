@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from simjudge.objects.hu_moments import hu_moments, log_scaled
+from simjudge.objects.picture_series import hu_moments, log_scaled
 
 RNG = np.random.default_rng(7)
 

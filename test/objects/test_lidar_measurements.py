@@ -15,12 +15,12 @@ from simjudge.objects.lidar_measurements import (
     NO_GROUND,
     LidarSide,
     measure_scans,
+    moment_invariants,
     travel_directions,
 )
+from simjudge.objects.lidar_series import range_tables
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import TrueCuboids
-from simjudge.objects.moments_3d import moment_invariants
-from simjudge.objects.range_tables import range_tables
 from simjudge.objects.scan_poses import scan_poses, scan_times
 
 DETECTOR = LidarCuboidFile(

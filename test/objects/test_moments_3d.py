@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from simjudge.objects.moments_3d import moment_invariants
+from simjudge.objects.lidar_measurements import moment_invariants
 
 
 def written_out(points, weight):

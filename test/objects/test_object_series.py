@@ -5,9 +5,8 @@ import pytest
 from moving_boxes import START, moving_set, stamps, steady
 
 from simjudge.geometry.poses import Trajectory
-from simjudge.objects.object_series import centroid_velocity, object_series, object_views, seen_runs
+from simjudge.objects.object_series import centroid_velocity, object_series, object_views, seen_runs, standing_frames
 from simjudge.objects.sightings import label_sightings
-from simjudge.objects.standing import standing_frames
 from simjudge.objects.tracking import instance_tracks
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.smrf import fill_cells, ground_points, ground_surface, object_cells
+from simjudge.objects.survey import fill_cells, ground_points, ground_surface, object_cells
 
 
 def opened(surface, radius):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.objects.time_shift import correlations, time_shift
+from simjudge.objects.series_statistics import correlations, time_shift
 
 
 def signal(time):

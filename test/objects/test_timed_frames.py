@@ -7,7 +7,7 @@ from cloud_samples import cloud_set, table, unstamped
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.stamps import NO_STAMP
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
+from simjudge.objects.series import stamps_to_seconds, timed_clouds, timed_frames
 
 
 def plain(stamp):

@@ -7,8 +7,7 @@ import pytest
 from moving_boxes import SIZE, moving_set, steady
 
 from simjudge.objects.sightings import label_sightings
-from simjudge.objects.track_matching import pair_instances, pair_tracks, track_similarity
-from simjudge.objects.tracking import instance_tracks
+from simjudge.objects.tracking import instance_tracks, pair_instances, pair_tracks, track_similarity
 
 PATHS = [steady(100, 100, 10), steady(160, 100, 10), steady(400, 300, -8, 3), steady(320, 60, 0, 12)]
 

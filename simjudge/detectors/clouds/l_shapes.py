@@ -1,4 +1,4 @@
-"""Rectangles around clusters as seen from above: the orientation is searched that suits an L of two sides best.
+"""Rectangles around clusters as seen from above, and their heights: the orientation suits an L of two sides best.
 
 For each orientation t, points are projected on the sides' directions: c1 along (cos t, sin t), c2 along
 (-sin t, cos t). D1 holds each point's distance from the one of the two sides across c1 that is nearer to all points
@@ -9,13 +9,14 @@ closeness: the sum of 1 / max(min(D1, D2), d0), largest.
 variance: of D1 where it is smaller than D2, plus of D2 where it is smaller than D1, least.
 
 Source: Zhang, Xu, Dong and Dolan, Efficient L-Shape Fitting for Vehicle Detection Using Laser Scanners, IV 2017,
-Algorithms 1 to 4.
+Algorithms 1 to 4. A lidar sees the near sides of a thing, so what a rectangle misses to its known least size lies
+behind them.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -146,3 +147,57 @@ def _share_near(c1, c2, count, ends, side):  # type: ignore[no-untyped-def]
         d2 = high2 - c2[row] if upper2 else c2[row] - low2
         near += min(d1, d2) <= side
     return near / count
+
+
+def lengthen_rectangles(rectangles: Rectangles, least: tuple[float, float]) -> Rectangles:
+    """Lengthen sides that are shorter than they can be, away from the lidar.
+
+    A side along the line of sight grows behind its rectangle, one across it to both ends alike; between the two the
+    share goes with the cosine of the angle to the line of sight.
+
+    Args:
+        rectangles: in the lidar's frame, x and y from the lidar.
+        least: of the longer and of the shorter side, metres.
+    """
+    yaw, centre = rectangles.yaw, rectangles.centre
+    missing = np.maximum(np.array(least) - rectangles.size, 0.0)
+    axes = np.stack([np.stack([np.cos(yaw), np.sin(yaw)], -1), np.stack([-np.sin(yaw), np.cos(yaw)], -1)], 1)
+    along: FloatArray = np.einsum("kij,kj->ki", axes, centre)
+    largest = np.abs(along).max(1, keepdims=True)
+    away = np.divide(along, largest, out=np.zeros_like(along), where=largest > 0)
+    moved = np.einsum("ki,kij->kj", missing / 2 * away, axes)
+    return replace(rectangles, centre=centre + moved, size=rectangles.size + missing)
+
+
+@njit(cache=True, nogil=True)
+def extents(z, numbers, count):  # type: ignore[no-untyped-def]
+    """The lowest and the highest z of each cluster.
+
+    Args:
+        z: float64 (N,), metres.
+        numbers: int64 (N,), of each point's cluster; -1 for none.
+    """
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    for row in range(len(z)):
+        if numbers[row] >= 0:
+            low[numbers[row]] = min(low[numbers[row]], z[row])
+            high[numbers[row]] = max(high[numbers[row]], z[row])
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def nearest_z(ground, places):  # type: ignore[no-untyped-def]
+    """The z of the ground point nearest to each place, as seen from above; NaN without ground.
+
+    Args:
+        ground: float64 (N, 3), metres.
+        places: float64 (K, 2), metres.
+    """
+    out = np.full(len(places), np.nan)
+    for place in range(len(places)):
+        least = math.inf
+        for row in range(len(ground)):
+            distance = (ground[row, 0] - places[place, 0]) ** 2 + (ground[row, 1] - places[place, 1]) ** 2
+            if distance < least:
+                least, out[place] = distance, ground[row, 2]
+    return out

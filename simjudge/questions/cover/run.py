@@ -91,7 +91,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
     if settings.model is not None:
-        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = check_folder(Path(out))

@@ -23,7 +23,7 @@ from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import describe_choice, find_format, image_topics, read_clouds, read_set
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import load_detector
 from simjudge.questions.compare.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
 from simjudge.sim.sensors.cloud_series import read_boxes, read_found_boxes

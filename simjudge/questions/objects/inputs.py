@@ -21,8 +21,7 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
 from simjudge.geometry.poses import Trajectory
-from simjudge.objects.common_times import require_common_times
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
+from simjudge.objects.series import require_common_times, stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.questions.objects.settings import CAMERA, LIDAR, SENSORS, ObjectSettings
 from simjudge.sim.sensors.camera.calibration_formats import recorded_calibration
 

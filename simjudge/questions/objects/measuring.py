@@ -21,9 +21,8 @@ from simjudge.objects.image_quality.colour_histograms import ColourDifference, c
 from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
 from simjudge.objects.image_quality.quality_series import image_quality_series
 from simjudge.objects.lidar_measurements import LidarSide
-from simjudge.objects.lidar_series import lidar_objects
+from simjudge.objects.lidar_series import RangeMeans, RangeTable, lidar_objects
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
-from simjudge.objects.range_tables import RangeMeans, RangeTable
 from simjudge.objects.series import Series
 from simjudge.questions.objects.inputs import ObjectSide
 from simjudge.questions.objects.settings import LIDAR, ObjectSettings

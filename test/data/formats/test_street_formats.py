@@ -9,7 +9,7 @@ from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.formats.camvid import read_class_table
 from simjudge.data.semantic_classes import STREET_CLASSES, TRAIN_NAMES, common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format
-from simjudge.detectors.training_source import read_split
+from simjudge.detectors.training_data import read_split
 
 ROAD, SKY, CAR = (128, 64, 128), (70, 130, 180), (0, 0, 142)
 TRAIN = np.array([[10, 10, 10, 10], [0, 0, 13, 13], [0, 0, 13, 255]], np.uint8)

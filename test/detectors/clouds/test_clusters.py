@@ -11,8 +11,7 @@ from vlp16_turns import turn
 
 from simjudge.core.errors import UsageError
 from simjudge.detectors.clouds.beam_grid import build_grid, rings_of_order
-from simjudge.detectors.clouds.euclidean_clusters import euclidean_clusters
-from simjudge.detectors.clouds.ring_clusters import ring_clusters
+from simjudge.detectors.clouds.clusters import euclidean_clusters, ring_clusters
 
 
 def flood(count, mask, neighbours):

@@ -7,7 +7,7 @@ import pytest
 from brisque_files import GAMMA, RHO, VECTORS, made_numbers, write_brisque_files
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.image_quality.brisque import brisque, read_brisque_model, regression
+from simjudge.objects.image_quality.quality_models import brisque, read_brisque_model, regression
 from simjudge.objects.image_quality.scene_statistics import brisque_features
 
 

@@ -7,7 +7,7 @@ from scipy.special import gamma
 from scipy.stats import gennorm
 
 from simjudge.objects.image_quality.compiled_loops import block_sums
-from simjudge.objects.image_quality.gaussian_fits import SHAPES, fit_aggd, fit_ggd
+from simjudge.objects.image_quality.scene_statistics import SHAPES, fit_aggd, fit_ggd
 
 ALONE = np.zeros((1, 2), np.int64)
 

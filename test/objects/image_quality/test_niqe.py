@@ -11,8 +11,14 @@ from project_file import ROOT
 from skimage import data
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects.image_quality.niqe import NiqeModel, fit_niqe_model, niqe, sharp_features
-from simjudge.objects.image_quality.niqe_model_file import read_niqe_model, write_niqe_model
+from simjudge.objects.image_quality.quality_models import (
+    NiqeModel,
+    fit_niqe_model,
+    niqe,
+    read_niqe_model,
+    sharp_features,
+    write_niqe_model,
+)
 
 SHIPPED = ROOT / "models" / "niqe_open_photographs.json"
 PHOTOGRAPH = data.chelsea()[:200, :300]

@@ -7,11 +7,8 @@ from brisque_files import write_brisque_files
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.objects.image_quality.brisque import brisque
-from simjudge.objects.image_quality.niqe import niqe
-from simjudge.objects.image_quality.piqe import piqe
-from simjudge.objects.image_quality.quality_models import read_quality_models
-from simjudge.objects.image_quality.quality_series import image_quality_series, picture_quality
+from simjudge.objects.image_quality.quality_models import brisque, niqe, read_quality_models
+from simjudge.objects.image_quality.quality_series import image_quality_series, picture_quality, piqe
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.series import WHOLE
 

@@ -247,7 +247,7 @@ def test_a_frame_whose_boxes_lie_above_each_other_is_left_out_also_after_a_kill(
     journal = tmp_path / "x.journal"
     first = session(side, journal=journal)
     first.add(match(0))
-    monkeypatch.setattr("simjudge.detectors.overlapping_pairs.MOST_PAIRS", 100)
+    monkeypatch.setattr("simjudge.detectors.iou.MOST_PAIRS", 100)
     assert first.add(match(1, made(2, per_frame=30))) is None
     said = ["1 frames in which too many boxes lie above each other: 1.000 s"]
     assert (first.losses().lines(), first.judge.frame_count, first.judge.seen) == (said, 1, 1)

@@ -17,9 +17,7 @@ from simjudge.core.progress import Advance
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.cuboid_iou import upright_cuboids
-from simjudge.detectors.range_images.range_grid import RangeGrid
-from simjudge.detectors.range_images.range_pictures import RangePictures
-from simjudge.detectors.range_images.silhouettes import Silhouettes, cast_cuboids, mark_points, own_pixels
+from simjudge.detectors.range_images import RangeGrid, RangePictures, Silhouettes, cast_cuboids, mark_points, own_pixels
 
 FROM_CUBOIDS = "cuboids"
 """An object's pixels are those whose rays meet its cuboid first."""

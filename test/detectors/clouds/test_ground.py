@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vlp16_turns import HEIGHT, turn
 
-from simjudge.detectors.clouds.beam_grid import build_grid
-from simjudge.detectors.clouds.ground_plane import best_plane, fit_ground_plane, least_squares_plane
-from simjudge.detectors.clouds.normals import nearest_normals, ring_normals
+from simjudge.detectors.clouds.beam_grid import build_grid, nearest_normals, ring_normals
+from simjudge.detectors.clouds.ground import best_plane, fit_ground_plane, least_squares_plane
 
 HOW = {"distance": 0.1, "contact": 0.03, "angle_deg": 30.0, "slope_deg": 20.0, "trials": 60, "least": 0.05, "seed": 0}
 

@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.detectors.range_images.range_grid import even_grid, measure_grid
-from simjudge.detectors.range_images.range_pictures import range_colours, range_image
-from simjudge.detectors.range_images.scan_frames import FROM_POINTS, scan_frames
-from simjudge.detectors.range_images.silhouettes import cast_cuboids, mark_points
+from simjudge.detectors.range_image_sets import FROM_POINTS, scan_frames
+from simjudge.detectors.range_images import (
+    cast_cuboids,
+    even_grid,
+    mark_points,
+    measure_grid,
+    range_colours,
+    range_image,
+)
 
 GRID = even_grid(-0.4, 0.3, 15, 90)
 RINGS = np.radians([-15, -9, -5, -2, 0, 3])

@@ -12,10 +12,16 @@ from simjudge.commands.app import app
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.data.sets import read_set
-from simjudge.detectors.semantic.pixel_scores import mean_iou, pixel_accuracy, pixel_confusion, score_pixels
-from simjudge.detectors.semantic.prediction import predict_semantic
-from simjudge.detectors.semantic.semantic_net import SemanticNet, is_semantic_net
-from simjudge.detectors.semantic.training import free_core
+from simjudge.detectors.semantic_net import (
+    SemanticNet,
+    is_semantic_net,
+    mean_iou,
+    pixel_accuracy,
+    pixel_confusion,
+    predict_semantic,
+    score_pixels,
+)
+from simjudge.detectors.semantic_training import free_core
 from simjudge.detectors.training import train
 
 torch = pytest.importorskip("torch", reason="the extra 'train' is not installed")

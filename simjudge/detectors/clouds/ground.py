@@ -1,10 +1,13 @@
-"""Ground as one plane: RANSAC, then least squares.
+"""Ground in a cloud: one plane, by RANSAC and then least squares, or Patchwork++ for slopes, kerbs and ramps.
 
 RANSAC (Fischler and Bolles, Communications of the ACM 24(6), 1981) tries planes through three points and keeps the one
 with the most points near it whose normals are near its own. The plane of least squares through these points replaces
 it, and is fitted again until the points stay the same. Ground is what lies near the plane with a normal near its own,
 and what lies so near that normals do not count: at the foot of an object no normal can be trusted, because some of the
 points around belong to the object.
+
+Patchwork++ fits planes to patches around the lidar: Lee, Lim and Myung, Patchwork++: Fast and Robust Ground
+Segmentation Solving Partial Under-Segmentation Using 3D Point Cloud, IROS 2022; the authors' own library.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
+from simjudge.core.errors import UsageError
+from simjudge.core.quiet import silent_output
 
 _MOST_FITS = 10
 _NO_CONTACT = -1.0
@@ -186,3 +191,32 @@ def _is_near(points, normals, row, normal, offset, limits):  # type: ignore[no-u
     agreement = normal[0] * normals[row, 0] + normal[1] * normals[row, 1] + normal[2] * normals[row, 2]
     # NaN is below nothing.
     return not abs(agreement) < limits[2]
+
+
+def patchwork_ground(points: FloatArray, sensor_height: float, farthest: float) -> BoolArray:
+    """Find ground.
+
+    Args:
+        points: float64 (N, 3), metres, from the lidar.
+        sensor_height: how high the lidar is above ground, metres.
+        farthest: points farther away are not looked at, metres.
+
+    Returns:
+        bool (N,).
+    """
+    try:
+        import pypatchworkpp  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UsageError('ground by Patchwork++ needs pypatchworkpp: pip install "simjudge[lidar]"') from error
+    parameters = pypatchworkpp.Parameters()
+    parameters.sensor_height = sensor_height
+    parameters.max_range = farthest
+    # Its removal of reflections goes by intensities as KITTI has them, which other devices scale otherwise.
+    parameters.enable_RNR = False
+    with silent_output():
+        # A new one each time: it adapts to the clouds it has seen, and a cloud's ground must not depend on others.
+        finder = pypatchworkpp.patchworkpp(parameters)
+    out = np.zeros(len(points), np.bool_)
+    finder.estimateGround(np.column_stack([points, np.zeros(len(points))]).astype(np.float32))
+    out[np.asarray(finder.getGroundIndices(), np.int64).reshape(-1)] = True
+    return out

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simjudge.objects.block_bootstrap import block_spread, differences, holm, mean_interval
+from simjudge.objects.series_statistics import block_spread, differences, holm, mean_interval
 
 
 def autoregressive(count, coefficient, rng):

@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.pose_noise import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator

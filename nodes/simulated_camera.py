@@ -20,8 +20,8 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from std_msgs.msg import Header
 
 from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.core.names import stamp_to_name
 from simjudge.core.object_tables import Objects
-from simjudge.core.stamps import stamp_to_name
 from simjudge.data.rosbag2.image_messages import format_name
 from simjudge.data.rosbag2.writing import optical_frame
 from simjudge.sim.capture.exposure import CapturedImage

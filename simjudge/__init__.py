@@ -179,7 +179,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("simjudge.core.version").version()
+        return import_module("simjudge.core.installed").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'simjudge' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudSet
 
 FIELDS = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4")])

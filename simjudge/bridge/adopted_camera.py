@@ -19,7 +19,7 @@ import numpy as np
 from simjudge.bridge.live_camera import CameraPlace, LiveFrame
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.exposure import CapturedImage, FrameExposure
 from simjudge.sim.capture.ground_truth import ground_truth

@@ -34,7 +34,7 @@ from simjudge.bridge.live_record import BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.label_rules import Labelling

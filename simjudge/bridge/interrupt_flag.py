@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
+from simjudge.core.processes import leave_closed_terminal, stop_signals
 
 
 class InterruptFlag:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.bridge.visuals import reference_pose
 from simjudge.core.errors import UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, FrameFinisher, RawFrame
 from simjudge.sim.capture.exposure import FrameExposure

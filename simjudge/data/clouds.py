@@ -18,7 +18,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 
 if TYPE_CHECKING:
     from simjudge.geometry.poses import Pose  # loads SciPy, which reading images does not need

@@ -16,7 +16,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 
 _ROBOFLOW_NAME = re.compile(r"^(?P<source>.+)_(?:jpe?g|png|bmp|webp|tiff?)\.rf\..+$", re.IGNORECASE)
 """Roboflow names the variants of photo.jpg photo_jpg.rf.<hash>."""

@@ -18,8 +18,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 
 LEAST_SHARE = 0.4
 """Objects of which a window shows a smaller share of the area are not labelled in it."""

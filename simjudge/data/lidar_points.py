@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Table
 
 INTENSITIES = ("intensity", "i", "reflectivity", "reflectance")

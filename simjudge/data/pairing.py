@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP, free_class_id, normalized_name
 from simjudge.core.object_tables import Predictions, order_by_frame
-from simjudge.core.stamps import NO_STAMP
 from simjudge.core.text import list_some, one_line
 from simjudge.data.format_support.raw_rows import count_losses
 

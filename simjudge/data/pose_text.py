@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.core.text import list_some, one_line, parse_number, read_text
 from simjudge.data.formats.kitti.text_files import read_times
 from simjudge.geometry.poses import Trajectory

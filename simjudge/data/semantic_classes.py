@@ -14,12 +14,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError
 from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, ColourTable, LabelPicture, LabelPictures
+from simjudge.core.names import normalized_name
 from simjudge.core.text import list_some
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import AnyTable, Predictions, concatenate_tables
 from simjudge.data.formats import file_suffixes, folder_formats
 from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence, source_photograph

@@ -14,13 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.class_names import equal_names, normalized_name
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.file_signatures import name_format
-from simjudge.core.files import check_output
+from simjudge.core.files import check_file, check_output, name_format
 from simjudge.core.frames import FrameSet
-from simjudge.core.input_files import check_file
+from simjudge.core.names import DetectorRecord, equal_names, normalized_name
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import list_some, one_line
 from simjudge.data.clouds import CloudSet

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.boxes import whole_pixel_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.object_tables import Predictions
+from simjudge.core.object_tables import Predictions, whole_pixel_boxes
 from simjudge.detectors.iou import overlapping_pairs
 from simjudge.method.precision_curve import RankedPredictions
 

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from simjudge.core.documents import Fields, read_document
 from simjudge.core.field_types import Number, Text, Vector, Whole, conflict
 from simjudge.core.images import RgbImage
-from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.detectors.detector import Detections, ShownDetector
 
 Limits = tuple[float, float]

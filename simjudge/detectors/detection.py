@@ -11,13 +11,11 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import hash_files
+from simjudge.core.files import check_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
-from simjudge.core.input_files import check_file
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Predictions
+from simjudge.core.object_tables import Masks, Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.detector import (

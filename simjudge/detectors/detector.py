@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.class_names import normalized_name
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.display import ShortRepr, Summary, SummaryRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage
-from simjudge.core.masks import Masks
+from simjudge.core.names import DetectorRecord, normalized_name
+from simjudge.core.object_tables import Masks
 from simjudge.core.text import list_some, one_line, parse_integer
 
 DEFAULT_MIN_SCORE = 0.05

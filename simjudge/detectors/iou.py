@@ -11,8 +11,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 
 _BITS_SET = np.array([i.bit_count() for i in range(256)], np.int64)
 

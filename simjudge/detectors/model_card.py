@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from simjudge.core.display import Summary, SummaryRepr
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file, hash_files
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.detectors.training_data import TrainingSplit
 
 

@@ -11,8 +11,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import BoolImage, Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import BoolImage, Masks, Objects, Predictions
 from simjudge.core.progress import Advance
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.data.lidar_points import lidar_points

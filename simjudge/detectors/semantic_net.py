@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import hash_files
+from simjudge.core.files import check_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb, encode_png
-from simjudge.core.input_files import check_file
 from simjudge.core.label_pictures import MOST_CLASSES, UNLABELLED, EncodedLabels, LabelPicture
+from simjudge.core.names import normalized_name
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.semantic_classes import BACKGROUND, common_classes, label_pairs, street_train_id
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked

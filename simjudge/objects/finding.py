@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.detectors.colour_detector import ColourDetector

@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.data.lidar_points import ONE_TIME, LidarPoints, lidar_points
 from simjudge.detectors.clouds.ground import fit_ground_plane

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, RgbImage
+from simjudge.core.names import normalized_name
 from simjudge.core.object_tables import row_offsets
 from simjudge.core.progress import ProgressBar
 from simjudge.core.text import list_some

@@ -11,7 +11,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import CloudSet
 
 WHOLE = ""

@@ -14,12 +14,11 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.class_names import normalized_name
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import BoolImage, Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
+from simjudge.core.names import normalized_name
+from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Masks, Objects, Predictions
 from simjudge.core.text import one_line, parse_number, read_text
 from simjudge.detectors.iou import pixel_counts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
+from simjudge.core.object_tables import round_to_pixels, whole_pixel_boxes
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simjudge as sj
-from simjudge.core.file_signatures import name_format
+from simjudge.core.files import name_format
 from simjudge.core.images import ImageError, decode_image, encode_jpeg, encode_png, image_size
 
 FOREIGN = {

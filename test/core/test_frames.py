@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions, concatenate_tables, row_offsets
-from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.names import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions, concatenate_tables, row_offsets
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))

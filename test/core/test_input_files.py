@@ -13,8 +13,8 @@ from rosbags.rosbag1 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_TEXT, is_file, is_folder, read_bytes
 from simjudge.core.images import ImageError, image_size
-from simjudge.core.input_files import LARGEST_TEXT, is_file, is_folder, read_bytes
 from simjudge.core.text import load_json, load_xml, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.pose_text import read_pose_text

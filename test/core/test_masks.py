@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Masks
 
 WIDTH, HEIGHT = 13, 9
 

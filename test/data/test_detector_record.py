@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from mcap.writer import Writer
 
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
+from simjudge.core.names import DetectorRecord
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.conversion import convert
 from simjudge.data.rosbag2 import write_recording

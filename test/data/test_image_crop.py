@@ -6,8 +6,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.conversion import convert
 from simjudge.data.image_geometry import CropWindow, crop_images
 from simjudge.data.sets import read_set

@@ -11,8 +11,8 @@ from set_examples import assert_same_set, frame_sets
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, ImageError
+from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.stamps import NO_STAMP
 from simjudge.data.set_parts import join_sets
 
 

@@ -14,8 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions, concatenate_tables
+from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables
 from simjudge.detectors.assignment import (
     _dense_assignment,
     _sparse_assignment,

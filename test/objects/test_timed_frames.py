@@ -6,7 +6,7 @@ from cloud_samples import cloud_set, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.objects.series import stamps_to_seconds, timed_clouds, timed_frames
 
 

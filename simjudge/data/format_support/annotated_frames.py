@@ -11,11 +11,11 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, is_turned
-from simjudge.core.input_files import is_file
+from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.stamps import name_to_stamp
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels

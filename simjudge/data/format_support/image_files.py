@@ -22,7 +22,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
 from simjudge.core.label_pictures import LabelFiles, LabelPicture
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.core.text import load_json
 
 THREADS = 4

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
+from simjudge.core.names import LARGEST_CLASS_ID
+from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects, Predictions
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList, mask_from_rle, mask_to_rle
 

@@ -22,13 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions, concatenate_tables, row_offsets
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP, DetectorRecord
+from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables, row_offsets
 from simjudge.core.text import load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
 from simjudge.data.format_support.raw_rows import (

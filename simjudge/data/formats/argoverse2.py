@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.input_files import check_file
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.files import check_file
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
 

@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
     drop_repeated_stems,

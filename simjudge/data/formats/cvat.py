@@ -15,13 +15,11 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import BoolImage
-from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions, row_offsets
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import class_names_from, name_to_stamp
+from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Objects, Predictions, row_offsets
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import find_images
 from simjudge.data.format_support.format import Format, Source

@@ -8,7 +8,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.stamps import name_to_stamp
+from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import (
     describe_labels_left_aside,

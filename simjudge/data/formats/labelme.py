@@ -19,10 +19,10 @@ from PIL import Image
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_SUFFIXES, check_image_size
-from simjudge.core.input_files import is_file
-from simjudge.core.masks import BoolImage
+from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import (
     CROWD,

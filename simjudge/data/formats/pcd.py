@@ -18,9 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
-from simjudge.core.input_files import read_bytes
-from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.files import atomic_file, atomic_folder, read_bytes
+from simjudge.core.names import NO_STAMP, name_to_stamp, stamp_to_name
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudSet, Table, Viewpoint, write_cloud_files
 from simjudge.data.format_support.format import Format, Source, Topics

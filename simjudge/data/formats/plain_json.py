@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.class_names import class_names_from
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_file, atomic_folder, is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import is_file
-from simjudge.core.stamps import NO_STAMP, name_to_stamp, stamp_to_name
+from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
 from simjudge.core.text import load_json, one_line
 from simjudge.data.format_support.annotated_frames import picture_sizes
 from simjudge.data.format_support.format import Format

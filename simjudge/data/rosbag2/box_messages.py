@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.class_names import free_class_id, is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import LARGEST_IMAGE
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE
+from simjudge.core.names import free_class_id, is_class_id, normalized_name
+from simjudge.core.object_tables import NO_INSTANCE, Masks
 from simjudge.data.format_support.mask_codec import mask_from_polygons
 from simjudge.data.format_support.raw_rows import OPTIONAL_COLUMNS
 from simjudge.data.rosbag2.storage import format_seconds

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.names import is_class_id, normalized_name
 from simjudge.core.text import nearest_name
 from simjudge.data.clouds import CloudPredictions, Table
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID

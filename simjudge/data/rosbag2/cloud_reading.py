@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP, is_class_id, normalized_name, stamp_to_name
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import NO_VIEWPOINT, CameraCalibration, Cloud, CloudBoxes, CloudSet, Table
 from simjudge.data.rosbag2.cloud_messages import (
     CLOUD_TYPE,

@@ -18,12 +18,11 @@ import numpy as np
 from PIL import Image
 from rosbags.typesys.store import Typestore
 
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.file_signatures import name_format
+from simjudge.core.files import name_format
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
+from simjudge.core.names import NO_STAMP, DetectorRecord, stamp_to_name
 from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.pairing import pair_stamps

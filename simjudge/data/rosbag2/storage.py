@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from rosbags.interfaces import MessageDefinition
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.input_files import LARGEST_TEXT, check_file, is_file, read_bytes
+from simjudge.core.files import LARGEST_TEXT, check_file, is_file, read_bytes
 from simjudge.core.text import one_line, parse_integer
 from simjudge.core.yaml_file import read_yaml
 

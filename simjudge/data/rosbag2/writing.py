@@ -19,9 +19,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import output_path, plain_os_errors
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, encode_png, is_turned
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import row_offsets
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import Masks, row_offsets
 from simjudge.data.rosbag2.folder_writer import FolderWriter
 from simjudge.data.rosbag2.image_messages import format_name
 from simjudge.data.rosbag2.interfaces import (

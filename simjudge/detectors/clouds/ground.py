@@ -21,7 +21,7 @@ from numba import njit
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.quiet import silent_output
+from simjudge.core.processes import silent_output
 
 _MOST_FITS = 10
 _NO_CONTACT = -1.0

@@ -24,12 +24,11 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
+from simjudge.core.files import atomic_file, read_bytes
 from simjudge.core.images import RgbImage
-from simjudge.core.input_files import read_bytes
 from simjudge.core.installed import FileKind, find_file
-from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import NIQE_NAMES
+from simjudge.core.processes import read_isolated
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.image_quality.scene_statistics import FEATURES, brisque_features, niqe_features

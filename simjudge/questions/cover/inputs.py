@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.text import list_some
 from simjudge.data.sets import as_frames
 from simjudge.questions.cover.settings import CoverSettings

@@ -11,8 +11,7 @@ import numpy as np
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frame_summary import summarize_frames
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.text import load_json
 from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows

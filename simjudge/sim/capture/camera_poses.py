@@ -15,7 +15,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.engines.contract import Engine, Poses

@@ -17,7 +17,7 @@ from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import UsageError
-from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Masks
 
 InstanceImage = npt.NDArray[np.uint16]
 """(H, W): the instance of each pixel, 0 where there is none."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import interpolate_pose
 from simjudge.sim.capture.exposure import FrameExposure
 from simjudge.sim.capture.follow_camera import FollowCamera

@@ -12,8 +12,8 @@ from multiprocessing.synchronize import Event
 import cv2
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.processes import serve_parent
 from simjudge.core.progress import Advance
-from simjudge.core.worker_processes import serve_parent
 from simjudge.sim.capture.capture import Capture
 from simjudge.sim.capture.exposure import exposure_at, scripted_bodies
 from simjudge.sim.capture.frame_store import FrameStore

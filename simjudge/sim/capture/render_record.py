@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.geometry.poses import Pose

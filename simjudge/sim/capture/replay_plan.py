@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.digest import hash_value
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.sim.capture.camera_path import CameraPath
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.replay_source import ReplaySource

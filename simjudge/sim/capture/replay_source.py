@@ -12,8 +12,8 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.names import NO_STAMP, stamp_to_name
 from simjudge.core.settings import LONGEST_TIME
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.reading import read_recording

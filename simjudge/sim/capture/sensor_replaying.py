@@ -11,8 +11,8 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import record_beside
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.core.version import version
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose

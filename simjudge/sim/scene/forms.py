@@ -14,7 +14,7 @@ import numpy as np
 
 from simjudge.core.documents import Location
 from simjudge.core.errors import UsageError
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes

@@ -16,8 +16,8 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import is_file, read_bytes
 from simjudge.core.images import RgbImage
-from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import one_line
 from simjudge.sim.scene.colour import image_to_linear
 from simjudge.sim.scene.image_textures import normals_from_image

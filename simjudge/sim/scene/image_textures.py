@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import RgbImage, check_image_size, image_size
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.sim.scene.colour import image_to_linear
 
 _MOST_BEHIND = 0.01

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_image_size, decode_image
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.sim.scene.colour import image_to_linear
 from simjudge.sim.scene.model import Colour, Fog, Sky, Sun
 from simjudge.sim.scene.outdoor_fields import FogFields, SunFields

@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
 from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length
 

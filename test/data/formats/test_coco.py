@@ -10,8 +10,7 @@ from pycocotools.coco import COCO
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.coco import read_coco, read_results, write_coco
 from simjudge.data.sets import read_predictions, read_set, sniff_format
 

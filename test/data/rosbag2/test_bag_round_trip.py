@@ -23,9 +23,8 @@ from rosbags.rosbag2 import Reader
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, FileImages, encode_jpeg, encode_png
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import FRAME_INFO, IMAGE, LABELS, standard_types
 

@@ -13,10 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images

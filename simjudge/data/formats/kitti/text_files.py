@@ -28,9 +28,9 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.files import LARGEST_TEXT, read_bytes
+from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.stamps import NO_STAMP
 from simjudge.core.text import load_xml, one_line, parse_number
 from simjudge.data.clouds import CameraCalibration, CloudBoxes
 from simjudge.geometry.poses import Pose

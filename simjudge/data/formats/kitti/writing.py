@@ -16,7 +16,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.images import ImageError, encode_png
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet, write_cloud_files
 from simjudge.data.format_support.image_files import file_stems
 from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simjudge.core.class_names import class_names_from
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file, is_folder
 from simjudge.core.images import IMAGE_SUFFIXES
-from simjudge.core.input_files import is_file, is_folder
+from simjudge.core.names import class_names_from
 from simjudge.core.text import near_name, one_line, parse_integer, read_text
 from simjudge.core.yaml_file import read_yaml
 from simjudge.data.format_support.image_files import drop_repeated_stems, list_images

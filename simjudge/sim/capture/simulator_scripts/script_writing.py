@@ -12,7 +12,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, check_output
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import CameraPath
 from simjudge.sim.capture.replay_source import ReplaySource

@@ -9,11 +9,10 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.class_names import free_class_id
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects
+from simjudge.core.names import free_class_id
+from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects
 from simjudge.sim.capture.label_rules import Labelling
 from simjudge.sim.capture.simulators.simulator_file import LabelFields
 

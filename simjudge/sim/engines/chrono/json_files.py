@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.sim.vehicle.vehicle import ChronoParts
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from simjudge.core.quiet import silent_output
+from simjudge.core.processes import silent_output
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import Modules, find_textures, vehicle_data
 from simjudge.sim.engines.chrono.standing import BuiltCar

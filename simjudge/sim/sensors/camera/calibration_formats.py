@@ -13,8 +13,8 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, NumberList, Vector, conflict
-from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import OPENCV_NAMES
+from simjudge.core.processes import read_isolated
 from simjudge.core.yaml_file import YamlFile
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types

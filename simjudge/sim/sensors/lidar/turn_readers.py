@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.input_files import read_bytes
+from simjudge.core.files import read_bytes
 from simjudge.data.clouds import Table
 from simjudge.data.formats.argoverse2 import feather_columns
 from simjudge.data.lidar_points import lidar_points

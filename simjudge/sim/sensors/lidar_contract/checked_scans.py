@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.clouds import CloudSet, Table
 from simjudge.data.format_support.format import Topics
 from simjudge.data.lidar_points import lidar_points

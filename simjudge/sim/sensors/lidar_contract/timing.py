@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.lidar_points import late_points
 from simjudge.sim.sensors.lidar_contract.checked_scans import CheckedScan
 from simjudge.sim.sensors.lidar_contract.outcomes import CheckOutcome

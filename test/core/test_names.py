@@ -3,7 +3,7 @@
 import pytest
 
 import simjudge as sj
-from simjudge.core.class_names import LARGEST_CLASS_ID, free_class_id
+from simjudge.core.names import LARGEST_CLASS_ID, free_class_id
 from simjudge.core.object_tables import Objects
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
-from simjudge.objects.detection_series import score_frames
+from simjudge.objects.camera_series import score_frames
 from simjudge.objects.sightings import label_sightings, predicted_sightings
 
 

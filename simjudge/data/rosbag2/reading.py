@@ -37,11 +37,12 @@ from simjudge.data.rosbag2.interfaces import (
     LABELS,
     VISION_BOXES,
     YOLO_BOXES,
+    FrameTopics,
+    choose_topics,
     recorded_types,
 )
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
-from simjudge.data.rosbag2.topics import FrameTopics, choose_topics
 from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY
 
 log = logging.getLogger(__name__)

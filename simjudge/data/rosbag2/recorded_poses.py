@@ -18,10 +18,9 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some
 from simjudge.data.clouds import CameraCalibration
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
-from simjudge.data.rosbag2.topics import choose_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator, clean_trajectory
 from simjudge.geometry.transforms import TransformTree, resolve_frames

@@ -28,10 +28,16 @@ from simjudge.detectors.clouds.beam_grid import (
     ring_normals,
     rings_of_order,
 )
-from simjudge.detectors.clouds.clusters import euclidean_clusters, ring_clusters
+from simjudge.detectors.clouds.clusters import (
+    euclidean_clusters,
+    extents,
+    fit_l_shapes,
+    lengthen_rectangles,
+    nearest_z,
+    ring_clusters,
+)
 from simjudge.detectors.clouds.cuboid_settings import LIDAR_CUBOIDS, LidarCuboidFile, OwnCarFields, read_cuboid_settings
 from simjudge.detectors.clouds.ground import fit_ground_plane, patchwork_ground
-from simjudge.detectors.clouds.l_shapes import extents, fit_l_shapes, lengthen_rectangles, nearest_z
 
 DEFAULTS = LidarCuboidFile()
 

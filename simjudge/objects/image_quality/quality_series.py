@@ -13,6 +13,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.objects.image_quality import piqe_class
 from simjudge.objects.image_quality.compiled_loops import (
     ACTIVE_BLOCK,
     ARTIFACT_BLOCK,
@@ -20,7 +21,6 @@ from simjudge.objects.image_quality.compiled_loops import (
     NOISY_BLOCK,
     piqe_blocks,
 )
-from simjudge.objects.image_quality.piqe_scale import piqe_class
 from simjudge.objects.image_quality.quality_models import QualityModels, brisque, niqe, read_quality_models
 from simjudge.objects.image_quality.quality_settings import ImageQualitySettings
 from simjudge.objects.image_quality.scene_statistics import gray_levels, normalized_luminance

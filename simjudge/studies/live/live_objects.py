@@ -19,12 +19,11 @@ from simjudge.core.progress import no_log
 from simjudge.data.set_parts import join_sets
 from simjudge.objects.camera_series import count_series
 from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.finding import Finder
 from simjudge.objects.object_series import object_series, object_views
 from simjudge.objects.picture_series import binary_hu_series
 from simjudge.objects.series import WHOLE, Series, common_start, stamps_to_seconds
 from simjudge.objects.series_comparison import SeriesComparison, compare_series
-from simjudge.objects.sightings import Sightings
+from simjudge.objects.sightings import Finder, Sightings
 from simjudge.objects.tracking import FollowedObjects, follow_objects
 
 OBJECT_METRICS = ("box width", "box height", "centroid x", "centroid y")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simjudge.detectors.clouds.l_shapes import Rectangles, fit_l_shapes, lengthen_rectangles
+from simjudge.detectors.clouds.clusters import Rectangles, fit_l_shapes, lengthen_rectangles
 
 LENGTH, WIDTH = 4.0, 1.8
 

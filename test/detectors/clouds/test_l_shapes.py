@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simjudge.detectors.clouds.l_shapes import CRITERIA, fit_l_shapes
+from simjudge.detectors.clouds.clusters import CRITERIA, fit_l_shapes
 
 HOW = {"criterion": "closeness", "step_deg": 1.0, "nearest": 0.01, "side": 0.1}
 

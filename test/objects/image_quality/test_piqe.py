@@ -5,8 +5,8 @@ import pytest
 from naive_quality import naive_gray, naive_half_scale, naive_mscn, naive_piqe
 from skimage import data
 
+from simjudge.objects.image_quality import piqe_class
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.piqe_scale import piqe_class
 from simjudge.objects.image_quality.quality_series import Piqe, piqe
 from simjudge.objects.image_quality.scene_statistics import gray_levels, half_scale, normalized_luminance
 

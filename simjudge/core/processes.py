@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import connection, parent_process
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -67,6 +66,8 @@ def serve_parent() -> None:
 
 def _end_with_parent() -> None:
     """End this process once its parent has ended, also by SIGKILL: the system then closes the parent's pipe."""
+    from multiprocessing import connection, parent_process  # noqa: PLC0415 - the command line starts without it
+
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

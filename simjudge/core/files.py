@@ -259,7 +259,7 @@ def _ordinary_size(path: Path, largest: int | None) -> int:
     except OSError as error:
         raise SimjudgeError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise SimjudgeError(f"{str(path)!r}: is no name of a file ({error})") from error
+        raise SimjudgeError(f"{str(path)!r}: is not a file name ({error})") from error
     kind = next((name for test, name in _KINDS if test(found.st_mode)), None)
     if kind is not None:
         remedy = "name a file in it" if stat.S_ISDIR(found.st_mode) else "copy what it gives into a file, and name that"

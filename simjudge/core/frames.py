@@ -203,7 +203,9 @@ class FrameSet(SummaryRepr):
         held = [] if objects is None else objects.class_id.tolist()
         wrong = next((k for k in (*(class_names or ()), *held, *found.class_id.tolist()) if not is_class_id(k)), None)
         if wrong is not None:
-            raise SimjudgeError(f"{name}: class id {wrong} is no whole number from 0 to {LARGEST_CLASS_ID}; correct it")
+            raise SimjudgeError(
+                f"{name}: class id {wrong} is not a whole number from 0 to {LARGEST_CLASS_ID}; correct it"
+            )
         with_labels = np.full(count, objects is not None) if labelled is None else labelled
         with_predictions = np.full(count, predictions is not None) if predicted is None else predicted
         return cls(

@@ -164,7 +164,7 @@ def check_unicode(names: Sequence[str]) -> None:
         "".join(names).encode()
     except UnicodeEncodeError:
         name = next(name for name in names if not _is_unicode(name))
-        raise SimjudgeError(f"{one_line(ascii(name))}: the name of this file is no UTF-8 text; rename it") from None
+        raise SimjudgeError(f"{one_line(ascii(name))}: the name of this file is not valid UTF-8; rename it") from None
 
 
 def _is_unicode(name: str) -> bool:

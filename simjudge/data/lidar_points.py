@@ -125,7 +125,7 @@ def _column(table: Table, known: tuple[str, ...]) -> npt.NDArray[np.generic] | N
 
 def _whole(ring: npt.NDArray[np.generic], where: str) -> IntArray:
     if ring.dtype.kind == "f" and not (np.isfinite(ring).all() and (ring == np.rint(ring)).all()):
-        raise SimjudgeError(f"{where}: its rings are no whole numbers; give the field another name")
+        raise SimjudgeError(f"{where}: its rings are not whole numbers; give the field another name")
     return ring.astype(np.int64)
 
 
@@ -137,7 +137,7 @@ def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, f
         numbers = time.astype(np.float64)
     finite = np.isfinite(numbers)
     if not finite.all():
-        return None, 0.0, f"{int((~finite).sum())} points have a time that is no number", ""
+        return None, 0.0, f"{int((~finite).sum())} points have a time that is not a number", ""
     largest = float(np.max(np.abs(numbers)))
     is_whole = time.dtype.kind in "iu"
     scale = 1e-9 if is_whole else next((unit for least, unit in _SECONDS if largest >= least), 1.0)

@@ -138,5 +138,5 @@ def test_the_latest_stamp_that_a_name_can_carry():
 
 @pytest.mark.parametrize("names", [{"name": "caf\udce9"}, {"frame_name": ["a", "caf\udce9"]}])
 def test_a_name_that_no_file_can_hold(names):
-    with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is no UTF-8 text; rename it"):
+    with pytest.raises(SimjudgeError, match=r"'caf\\udce9': the name of this file is not valid UTF-8; rename it"):
         FrameSet.build(**{"name": "x", "size": [(4, 3)] * 2, "frame_name": ["a", "é"], **names})

@@ -67,7 +67,7 @@ def test_points_without_a_return():
     ("f4", [EPOCH, EPOCH + 0.1], "times are float32 near 1.7e.09 s, where one step is 128 s"),
     ("f8", [7, 7], "all points have the same time"),
     ("f8", [0, 1e5], "times span 1e.05 if they are seconds"),
-    ("f4", [0, np.nan], "1 points have a time that is no number"),
+    ("f4", [0, np.nan], "1 points have a time that is not a number"),
     (None, None, "no time field"),
 ])  # fmt: skip
 def test_times_that_cannot_be_used(kind, values, words):
@@ -83,7 +83,7 @@ def test_times_that_cannot_be_used(kind, values, words):
     (XYZ[:2], {}, "here: has no field z; it has x, y; a cloud needs x, y and z"),
     ([("a", "f4")], {}, "here: has no field x, y, z; it has a"),
     ([*XYZ[:2], ("z", "f4", 2)], {}, "field 'z' has several numbers a point"),
-    ([*XYZ, ("ring", "f4")], {"ring": [0.5, 1]}, "its rings are no whole numbers"),
+    ([*XYZ, ("ring", "f4")], {"ring": [0.5, 1]}, "its rings are not whole numbers"),
 ])  # fmt: skip
 def test_clouds_that_cannot_be_used(layout, values, words):
     table = cloud(layout, 2) if any(name == "x" for name, *_ in layout) else np.zeros(2, layout)

@@ -27,7 +27,7 @@ _LEAST_INSIDE = 0.9
 """Share of a mask's pixels that lies in its box, at least: outlines are drawn by hand."""
 OPTIONAL_COLUMNS = {"distance": 1e9, "visible": 1.0}
 """Columns of objects whose values a file may leave out, and their largest values; the smallest are 0."""
-WRONG_CLASS_ID = f"class ids that are no whole number from 0 to {LARGEST_CLASS_ID}"
+WRONG_CLASS_ID = f"class ids that are not a whole number from 0 to {LARGEST_CLASS_ID}"
 _UNUSABLE = {
     "distance": "distances outside [0, 1e9] m (the box is kept)",
     "visible": "visible shares outside [0, 1] (the box is kept)",

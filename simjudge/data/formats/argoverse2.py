@@ -43,7 +43,7 @@ def feather_columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[A
     try:
         table = feather.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise SimjudgeError(f"{path}: is no feather file: {' '.join(str(error).split())}") from error
+        raise SimjudgeError(f"{path}: is not a feather file: {' '.join(str(error).split())}") from error
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise SimjudgeError(f"{path}: has no column {', '.join(missing)}; it has {', '.join(table.column_names)}")

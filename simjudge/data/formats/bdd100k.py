@@ -167,7 +167,7 @@ def _size(given: Any) -> tuple[int, int] | None:
 
 def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
     if labels is not None and not isinstance(labels, list):
-        losses.add("frames whose objects or predictions are no list", f"{frame} ({one_line(labels)})")
+        losses.add("frames whose objects or predictions are not a list", f"{frame} ({one_line(labels)})")
         return
     for index, label in enumerate(labels or ()):
         where = f"{frame} label {index}"

@@ -68,7 +68,9 @@ def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:
         name, parts = row[0], [parse_integer(part) for part in row[1:4]]
         values = [part for part in parts if part is not None and 0 <= part <= UNLABELLED]
         if not name or len(values) != 3:
-            raise SimjudgeError(f"{path}:{number}: {one_line(line)} is no class with red, green and blue; correct it")
+            raise SimjudgeError(
+                f"{path}:{number}: {one_line(line)} is not a class with red, green and blue; correct it"
+            )
         colour = values[0], values[1], values[2]
         if colour in colours:
             raise SimjudgeError(f"{path}:{number}: colour {colour} stands twice; give each class its own")

@@ -446,7 +446,7 @@ def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
 
 def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses) -> RawRows:
     if not isinstance(rows, list):
-        raise SimjudgeError(f"{path}: 'annotations' is no list; export the annotations again")
+        raise SimjudgeError(f"{path}: 'annotations' is not a list; export the annotations again")
     _check_ids(rows, "annotation", path)
     frame: list[int] = []
     index: list[int] = []

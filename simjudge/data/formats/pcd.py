@@ -115,7 +115,7 @@ def _read_header(content: bytes, where: str) -> _Header:
         values["FIELDS" if key == "COLUMNS" else key] = rest
         if key == "DATA":
             return _header(values, start, number, where)
-    raise SimjudgeError(f"{where}: is no PCD file: it has no line DATA; give a file of the Point Cloud Library")
+    raise SimjudgeError(f"{where}: is not a PCD file: it has no line DATA; give a file of the Point Cloud Library")
 
 
 def _header(values: dict[str, list[str]], start: int, lines: int, where: str) -> _Header:
@@ -136,7 +136,7 @@ def _header(values: dict[str, list[str]], start: int, lines: int, where: str) ->
             raise SimjudgeError(f"{where}: field {one_line(name)} has TYPE {one_line(kind)} of SIZE {bytes_each}, "
                                 "which PCD does not know; I and U have 1, 2, 4 or 8 bytes, F has 4 or 8")  # fmt: skip
         if not _can_be_called(name):
-            raise SimjudgeError(f"{where}: {one_line(name)} is no name of a field; FIELDS needs plain ASCII")
+            raise SimjudgeError(f"{where}: {one_line(name)} is not the name of a field; FIELDS needs plain ASCII")
         if name != _GAP and name in [known for known, _, _ in columns]:
             raise SimjudgeError(f"{where}: field {one_line(name)} stands twice in FIELDS; rename one")
         if numbers:

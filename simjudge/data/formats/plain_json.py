@@ -180,7 +180,7 @@ def _stamp(frame: dict[str, Any], where: str) -> int:
         return name_to_stamp(str(frame.get("name", "")))
     stamp = frame["stamp"]
     if not isinstance(stamp, int) or not NO_STAMP <= stamp < 2**63:
-        raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is no number of nanoseconds; mend or remove it")
+        raise SimjudgeError(f"{where}: stamp {one_line(stamp)} is not a number of nanoseconds; mend or remove it")
     return stamp
 
 
@@ -197,7 +197,7 @@ def _raw(what: str, kept: list[tuple[int, dict[str, Any]]], size: IntArray, path
 def _list_of(frame: dict[str, Any], what: str, where: str, losses: Losses) -> list[Any]:
     rows = frame.get(what)
     if rows is not None and not isinstance(rows, list):
-        losses.add("frames whose objects or predictions are no list", f"{where} ({one_line(rows)})")
+        losses.add("frames whose objects or predictions are not a list", f"{where} ({one_line(rows)})")
     return rows if isinstance(rows, list) else []
 
 

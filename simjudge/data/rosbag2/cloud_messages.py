@@ -152,7 +152,9 @@ def choose_cloud_topic(recording: Recording, topic: str | None, option: str = "-
     held = cloud_topics(recording)
     if topic is not None:
         if topic not in held:
-            raise UsageError(f"{recording.path}: {topic} is no topic of point clouds in it{nearest_name(topic, held)}")
+            raise UsageError(
+                f"{recording.path}: {topic} is not a topic of point clouds in it{nearest_name(topic, held)}"
+            )
         return topic
     measured = [name for name in held if not name.endswith(TRUTH)]
     if not held:

@@ -84,7 +84,7 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
     if topic is not None:
         name = topic if topic in topics else "/" + topic.lstrip("/")
         if name not in topics:
-            raise SimjudgeError(f"{where}: {topic} is no topic of poses in it; there are {held or 'none'}")
+            raise SimjudgeError(f"{where}: {topic} is not a topic of poses in it; there are {held or 'none'}")
         return name
     if not topics:
         wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"

@@ -167,7 +167,7 @@ class Db3File:
             found = self._database.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
             plain = [str(sql) for kind, sql in found if kind == "table" and not str(sql).upper().startswith(_VIRTUAL)]
             if found and not plain:
-                raise SimjudgeError(f"{self.shown}: {table} is no plain table of the database; record it again")
+                raise SimjudgeError(f"{self.shown}: {table} is not a plain table of the database; record it again")
             for column in self._database.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall():
                 if column[0] in columns and column[1] != 0:
                     raise SimjudgeError(f"{self.shown}: {table}.{column[0]} is computed, not stored; record it again")

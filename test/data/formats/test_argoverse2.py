@@ -59,7 +59,7 @@ def test_what_is_wrong(tmp_path):
     write(file, x=[1.0], y=[1.0])
     assert sj.convert(root, tmp_path / "a.mcap").losses.counts == {"clouds that cannot be read": 1}
     (root / "annotations.feather").write_bytes(b"no feather")
-    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is no feather file"):
+    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is not a feather file"):
         sj.read_clouds(root)
 
 

@@ -265,7 +265,7 @@ def test_scans_that_are_cut_and_labels_that_are_missing_are_counted(tmp_path):
     assert lost.counts == {
         "clouds that cannot be read": 1, "scans without a label file": 1, "label files without a scan": 1,
     }  # fmt: skip
-    assert "33 bytes are no whole number of points of 16 bytes" in "".join(lost.lines())
+    assert "33 bytes are not a whole number of points of 16 bytes" in "".join(lost.lines())
     assert read_scan(root / "velodyne" / "000000.bin").table.shape == (40,)
 
 

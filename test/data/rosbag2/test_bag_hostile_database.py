@@ -22,10 +22,10 @@ def bag(tmp_path):
 @pytest.mark.parametrize(
     ("statements", "said"),
     [
-        (["DROP TABLE messages", ENDLESS], "messages is no plain table"),
+        (["DROP TABLE messages", ENDLESS], "messages is not a plain table"),
         (
             ["ALTER TABLE topics RENAME TO t", "CREATE VIEW topics AS SELECT * FROM t, t AS u, t AS v, t AS w"],
-            "topics is no plain table",
+            "topics is not a plain table",
         ),
         (
             [

@@ -132,4 +132,4 @@ def test_class_ids_that_no_result_can_hold_are_counted(tmp_path, wrong):
     assert len(read.boxes) == 0
     assert read.predictions.class_id.tolist() == [0, 0]
     assert read.class_names == {0: "object"}
-    assert read.losses.counts == {"class ids that are no whole number from 0 to 2147483647": 3}
+    assert read.losses.counts == {"class ids that are not a whole number from 0 to 2147483647": 3}

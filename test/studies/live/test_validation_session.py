@@ -445,7 +445,7 @@ def test_a_class_id_that_no_result_can_hold_is_counted_and_the_result_can_be_rea
     restored = session(side, journal=tmp_path / "journal")
     restored.close(finished=False)
     for one in (running, restored):
-        assert one.losses().counts["class ids that are no whole number from 0 to 2147483647"] == 1
+        assert one.losses().counts["class ids that are not a whole number from 0 to 2147483647"] == 1
         (tmp_path / "result.json").write_text(json.dumps(one.compared().content()))
         assert read_result(tmp_path / "result.json")["overall"]["compared"] > 0
 

@@ -127,8 +127,8 @@ def read_scan(path: Path) -> Cloud:
         return Cloud(ringed.astype(np.dtype([*POINT.descr, ("ring", "<u2")])), where=str(path))
     if len(data) % POINT.itemsize:
         raise SimjudgeError(
-            f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "
-            "the file is cut, or is no scan of KITTI's"
+            f"{path}: {len(data)} bytes are not a whole number of points of 16 bytes (x, y, z, reflectance as float32);"
+            " the file is cut, or is not a scan of KITTI's"
         )
     return Cloud(np.frombuffer(data, POINT), where=str(path))
 

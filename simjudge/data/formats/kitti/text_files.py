@@ -310,7 +310,7 @@ def read_tracklets(
     root = load_xml(path)
     tracklets = root.find("tracklets")
     if root.tag != "boost_serialization" or tracklets is None:
-        raise SimjudgeError(f"{path}: holds no <tracklets>; it is no tracklet_labels.xml of KITTI's raw data")
+        raise SimjudgeError(f"{path}: holds no <tracklets>; it is not a tracklet_labels.xml of KITTI's raw data")
     ids = {name: number for number, name in class_names.items()}
     rows: list[tuple[int, int, int, list[float], list[float]]] = []
     for instance, item in enumerate(tracklets.findall("item")):
@@ -379,7 +379,7 @@ def read_oxts(files: Sequence[Path]) -> list[Pose]:
     table = np.array(rows)
     latitude, longitude, altitude, roll, pitch, yaw = table[:, :6].T
     if np.abs(latitude).max() >= 89 or np.abs(longitude).max() > 360:
-        raise SimjudgeError(f"{files[0]}: latitude and longitude (columns 1, 2) are no degrees; correct it")
+        raise SimjudgeError(f"{files[0]}: latitude and longitude (columns 1, 2) are not degrees; correct it")
     scale = math.cos(math.radians(latitude[0]))
     x = scale * _EARTH_RADIUS * np.radians(longitude)
     y = scale * _EARTH_RADIUS * np.log(np.tan(np.radians(90 + latitude) / 2))
@@ -444,7 +444,7 @@ def _nanoseconds(found: re.Match[str], where: str) -> int:
         year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
         date = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:
-        raise SimjudgeError(f"{where}: {found[0]} is no date ({error}); correct it") from error
+        raise SimjudgeError(f"{where}: {found[0]} is not a date ({error}); correct it") from error
     return int(date.timestamp()) * 1_000_000_000 + int((found[7] or "0").ljust(9, "0"))
 
 

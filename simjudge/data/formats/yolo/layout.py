@@ -413,7 +413,7 @@ def _named_splits(content: dict[Any, Any], description: Path, roots: list[Path],
         entries = content.get(key)
         for entry in entries if isinstance(entries, list) else [entries] if entries is not None else []:
             if not isinstance(entry, str) or not entry:
-                raise SimjudgeError(f"{description}: {key}: {one_line(entry)} is no path; correct it")
+                raise SimjudgeError(f"{description}: {key}: {one_line(entry)} is not a path; correct it")
             found = _resolve(roots, entry)
             if found is None:
                 raise SimjudgeError(f"{description}: {key}: {_absent(roots, entry)}")

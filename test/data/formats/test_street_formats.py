@@ -115,9 +115,9 @@ def test_the_19_classes_have_distinct_numbers_and_colours():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("128 64 Road\n", ":1: 128 64 Road is no class"),
+        ("128 64 Road\n", ":1: 128 64 Road is not a class"),
         ("1 2 3 Road\n1 2 3 Car\n", r":2: colour \(1, 2, 3\) stands twice"),
-        ("1 2 300 Road\n", ":1: .* is no class"),
+        ("1 2 300 Road\n", ":1: .* is not a class"),
         ("0 0 0 Void\n", "names no class"),
     ],
 )

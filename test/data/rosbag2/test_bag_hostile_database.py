@@ -35,7 +35,7 @@ def bag(tmp_path):
             ],
             "messages.data is computed, not stored",
         ),
-        (["DROP TABLE messages", "CREATE VIRTUAL TABLE messages USING fts5(topic_id, data)"], "no plain table"),
+        (["DROP TABLE messages", "CREATE VIRTUAL TABLE messages USING fts5(topic_id, data)"], "not a plain table"),
     ],
 )
 def test_what_runs_code_of_the_file_is_refused(bag, statements, said):

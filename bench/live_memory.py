@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import Losses
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 from simjudge.data.sets import write_set
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.inputs import read_input

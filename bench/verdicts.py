@@ -31,7 +31,7 @@ from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Diffe
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
-from simjudge.data.photographs import source_photograph
+from simjudge.data.frame_sequences import source_photograph
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import read_inputs
 from simjudge.studies.pair import compare_pair

@@ -13,8 +13,8 @@ from typing import Any
 from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, RgbImage
+from simjudge.detectors.detection import load_detector
 from simjudge.detectors.detector import Detections, Detector
-from simjudge.detectors.loading import load_detector
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DetectionSettings
 from simjudge.studies.live.image_queue import ImageQueue, QueuedImage

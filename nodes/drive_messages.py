@@ -12,8 +12,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.names import normalized_name
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose

@@ -11,8 +11,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import CameraInfo, PointCloud2
 from simjudge_msgs.msg import DetectionArray
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.names import normalized_name
 from simjudge.geometry.poses import Pose
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import DriverSettings

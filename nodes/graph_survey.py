@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_OK
+from simjudge.core.processes import EXIT_FAILED, EXIT_OK
 from simjudge.data.rosbag2.live_recording import LiveRecording
 
 from .message_definitions import installed_definition

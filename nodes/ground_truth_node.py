@@ -12,7 +12,7 @@ from simjudge_msgs.msg import Box, ClassName, InstanceMask, LabelledObject, Labe
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.data.rosbag2.camera_info import picture_size
+from simjudge.data.rosbag2.image_messages import picture_size
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import BOXES, PICTURES, SOLIDS, THINGS, GroundTruthSettings
 from simjudge.sim.capture.ground_truth import Labelling

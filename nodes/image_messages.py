@@ -9,7 +9,7 @@ import numpy as np
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from simjudge.core.images import RgbImage
-from simjudge.data.rosbag2.pixels import compressed_to_rgb, raw_to_rgb
+from simjudge.data.rosbag2.image_messages import compressed_to_rgb, raw_to_rgb
 from simjudge.sim.sensors.camera.calibration import Calibration
 
 from .headers import describe_message

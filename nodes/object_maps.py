@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud
+from simjudge.data.clouds import Cloud
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.objects.occupancy import OccupancyMap

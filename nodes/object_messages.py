@@ -12,9 +12,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge.core.frames import FrameSet
-from simjudge.objects.compared_series import SeriesComparison
-from simjudge.objects.map_agreement import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Agreement, Rgb, map_agreement
-from simjudge.objects.occupancy import OccupancyMap
+from simjudge.objects.occupancy import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Agreement, OccupancyMap, Rgb, map_agreement
+from simjudge.objects.series_comparison import SeriesComparison
 from simjudge.objects.sightings import Sightings
 
 from .markers import erasing_marker, set_text_height
@@ -54,7 +53,7 @@ def object_summary(
 
 
 def map_markers(head: Header, real: OccupancyMap, virtual: OccupancyMap) -> MarkerArray:
-    """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.map_agreement`).
+    """The occupied cells of two maps, coloured as in their picture (`simjudge.objects.occupancy`).
 
     Returns:
         A list of cubes: white where both are occupied, red the real one alone, cyan the virtual one alone.

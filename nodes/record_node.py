@@ -13,9 +13,8 @@ from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import output_path
-from simjudge.data.rosbag2.live_recording import LiveRecording, open_recording
-from simjudge.data.rosbag2.recording_form import MEGABYTE, RecordingForm
-from simjudge.data.rosbag2.unfinished import describe_unfinished
+from simjudge.data.rosbag2.live_recording import LiveRecording, describe_unfinished, open_recording
+from simjudge.data.rosbag2.storage import MEGABYTE, RecordingForm
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import RecordSettings
 

@@ -11,8 +11,8 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.stamps import stamp_to_name
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.core.names import stamp_to_name
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES

@@ -23,7 +23,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
+from simjudge.core.processes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.ros.node_interfaces import NodeInterface
 
 from .clock_watch import watch_clock

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud
+from simjudge.data.clouds import Cloud
 from simjudge.data.rosbag2.cloud_messages import read_cloud
-from simjudge.data.rosbag2.recorded_mounts import standing_pose
-from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, transform_fields
+from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, standing_pose, transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.geometry.transforms import LivePoses, exposure_poses

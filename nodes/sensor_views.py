@@ -17,7 +17,7 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.data.rosbag2.recorded_clouds import TRUTH
+from simjudge.data.rosbag2.cloud_messages import TRUTH
 from simjudge.page.palette import DARK, class_colours, rgb
 from simjudge.ros.node_interfaces import RELIABLE, Endpoint
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu

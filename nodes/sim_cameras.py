@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simjudge.data.rosbag2.messages import optical_frame
+from simjudge.data.rosbag2.writing import optical_frame
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import FrameEvent

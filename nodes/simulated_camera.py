@@ -20,10 +20,10 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from std_msgs.msg import Header
 
 from simjudge.core.images import EncodedImage, encode_jpeg
+from simjudge.core.names import stamp_to_name
 from simjudge.core.object_tables import Objects
-from simjudge.core.stamps import stamp_to_name
-from simjudge.data.rosbag2.messages import optical_frame
-from simjudge.data.rosbag2.pixels import format_name
+from simjudge.data.rosbag2.image_messages import format_name
+from simjudge.data.rosbag2.writing import optical_frame
 from simjudge.sim.capture.capture import CapturedImage
 from simjudge.sim.engines.contract import Labels
 from simjudge.sim.sensors.camera.camera_messages import LabelImage, label_message_fields

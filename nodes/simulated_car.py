@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from rosgraph_msgs.msg import Clock
 
-from simjudge.data.rosbag2.messages import optical_frame
+from simjudge.data.rosbag2.writing import optical_frame
 from simjudge.geometry.poses import Pose
 from simjudge.sim.vehicle.car_joints import (
     BODY_LINK,

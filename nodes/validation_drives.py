@@ -18,9 +18,8 @@ from std_msgs.msg import String
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import no_log
-from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive
+from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive, steering_unit
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
-from simjudge.data.steering_units import steering_unit
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.drives.comparison import DriveComparison
 from simjudge.questions.drives.live import LiveDrives, compare_live

@@ -18,7 +18,7 @@ from simjudge_msgs.msg import (
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.questions.compare.context_overlay import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.ros.node_interfaces import NODES
 from simjudge.studies.background import ComparisonJob, compare_backward
 from simjudge.studies.compare_settings import CompareSettings

@@ -11,9 +11,8 @@ from rclpy.clock_type import ClockType
 from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.lidar_points import lidar_points
-from simjudge.data.rosbag2.cloud_messages import read_cloud
-from simjudge.data.rosbag2.recorded_clouds import TRUTH
+from simjudge.data.lidar_points import lidar_points
+from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree

@@ -30,7 +30,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, image_size
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import write_recording
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.sets import write_clouds

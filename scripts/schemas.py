@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
-from simjudge.detectors.colour_file import ColourFile
+from simjudge.detectors.colour_detector import ColourFile
 from simjudge.questions.study.file import StudyFields
 from simjudge.ros.robot_file import RobotFile
 from simjudge.sim.capture.simulators.simulator_file import SimulatorFile

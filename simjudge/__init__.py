@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from simjudge.core.object_tables import Objects as Objects
     from simjudge.core.object_tables import Predictions as Predictions
     from simjudge.data import sets
-    from simjudge.data.clouds.cloud_set import CloudSet as CloudSet
+    from simjudge.data.clouds import CloudSet as CloudSet
     from simjudge.data.conversion import convert as convert
     from simjudge.data.rosbag2.recovery import Recovered as Recovered
     from simjudge.data.rosbag2.recovery import recover as recover
-    from simjudge.data.set_join import join as join
+    from simjudge.data.set_parts import Split as Split
+    from simjudge.data.set_parts import join as join
+    from simjudge.data.set_parts import split as split
     from simjudge.data.sets import Topics as Topics
     from simjudge.data.sets import read_clouds as read_clouds
     from simjudge.data.sets import write_clouds as write_clouds
-    from simjudge.data.splits import Split as Split
-    from simjudge.data.splits import split as split
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds as detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds as detect_clouds
     from simjudge.detectors.clouds.cuboid_detection import detect_cuboids as detect_cuboids
     from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile as LidarCuboidFile
     from simjudge.detectors.detection import detect as detect
+    from simjudge.detectors.detection import load_detector as load_detector
     from simjudge.detectors.detector import Detections as Detections
     from simjudge.detectors.detector import Detector as Detector
-    from simjudge.detectors.loading import load_detector as load_detector
     from simjudge.detectors.training import TrainedDetector as TrainedDetector
     from simjudge.detectors.training import train as train
     from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CameraFit": "simjudge.questions.fit.camera_fit",
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
-    "CloudSet": "simjudge.data.clouds.cloud_set",
+    "CloudSet": "simjudge.data.clouds",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.questions.compare.result",
     "Contents": "simjudge.questions.info.contents",
@@ -123,7 +123,7 @@ _HOMES = {
     "RealPerformance": "simjudge.studies.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
-    "Split": "simjudge.data.splits",
+    "Split": "simjudge.data.set_parts",
     "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.questions.compare.result",
     "SweepSettings": "simjudge.studies.compare_settings",
@@ -141,7 +141,7 @@ _HOMES = {
     "convert": "simjudge.data.conversion",
     "cover": "simjudge.questions.cover.page",
     "detect": "simjudge.detectors.detection",
-    "detect_clouds": "simjudge.detectors.clouds.cloud_detection",
+    "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
     "diagnose": "simjudge.questions.doctor.doctor",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
@@ -151,10 +151,10 @@ _HOMES = {
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
     "info": "simjudge.questions.info.contents",
-    "join": "simjudge.data.set_join",
+    "join": "simjudge.data.set_parts",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.registry:engine_availability",
-    "load_detector": "simjudge.detectors.loading",
+    "load_detector": "simjudge.detectors.detection",
     "load_result": "simjudge.questions.compare.result",
     "plan": "simjudge.questions.plan.plan",
     "read": "simjudge.data.sets:read_set",
@@ -163,7 +163,7 @@ _HOMES = {
     "render": "simjudge.sim.capture.rendering",
     "replay": "simjudge.sim.capture.replaying",
     "report": "simjudge.questions.report.report",
-    "split": "simjudge.data.splits",
+    "split": "simjudge.data.set_parts",
     "sweep": "simjudge.questions.compare.result",
     "train": "simjudge.detectors.training",
     "write": "simjudge.data.sets:write_set",
@@ -179,7 +179,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("simjudge.core.version").version()
+        return import_module("simjudge.core.installed").version()
     if name not in _HOMES:
         raise AttributeError(f"module 'simjudge' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")

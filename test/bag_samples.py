@@ -11,8 +11,7 @@ from mcap.writer import Writer as Mcap
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, encode_jpeg
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.rosbag2.interfaces import standard_types
 
 TYPES = standard_types()

@@ -33,9 +33,9 @@ from simjudge.bridge.live_record import BridgeOutputs, BridgeSetup
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
-from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
-from simjudge.core.version import version
-from simjudge.data.rosbag2.messages import CAMERA
+from simjudge.core.installed import version
+from simjudge.core.processes import leave_closed_terminal, stop_signals
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import MotionSample

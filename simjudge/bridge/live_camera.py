@@ -26,7 +26,7 @@ import numpy.typing as npt
 from simjudge.bridge.live_system import LiveSystem
 from simjudge.bridge.visuals import reference_pose
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage, FrameExposure, FrameFinisher, RawFrame
 from simjudge.sim.capture.ground_truth import Labelling, ground_truth

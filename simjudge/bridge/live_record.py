@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from simjudge.bridge.live_camera import LiveFrame
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording, record_messages
+from simjudge.data.rosbag2.live_recording import MessageRecording, record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch

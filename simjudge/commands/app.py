@@ -26,7 +26,7 @@ from simjudge.commands import (
 from simjudge.commands import (
     filter as filter_command,
 )
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.questions.calibrate.command import app as calibrate
 from simjudge.questions.certify.command import certify
 from simjudge.questions.compare.command import compare

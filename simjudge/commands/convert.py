@@ -68,7 +68,7 @@ def convert(
     To label a recording of Gazebo, Isaac Sim, CARLA, Webots or Chrono::ROS by its own ground truth: --simulator NAME
     (`simjudge render --list` lists them).
     """
-    from simjudge.data.clouds.cloud_set import CloudSet
+    from simjudge.data.clouds import CloudSet
     from simjudge.data.conversion import convert as run
     from simjudge.data.sets import Topics
 

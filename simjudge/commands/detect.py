@@ -16,7 +16,7 @@ from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
-    from simjudge.data.clouds.cloud_set import CloudSet
+    from simjudge.data.clouds import CloudSet
 
 
 @takes_settings
@@ -52,13 +52,13 @@ def detect(
         return
     if out is None:
         raise UsageError("--out: say where to write the images' set with its predictions")
-    from simjudge.detectors.semantic.semantic_net import is_semantic_net
+    from simjudge.detectors.semantic_net import is_semantic_net
 
     if is_semantic_net(file):
         _detect_pixels(source, file, out, to, batch, image_topic, allow_outside=settings.allow_outside)
         return
     from simjudge.detectors.detection import detect as run
-    from simjudge.detectors.loading import load_detector
+    from simjudge.detectors.detection import load_detector
 
     detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust)
     watch = Stopwatch(progress)
@@ -79,7 +79,7 @@ def detect(
 
 
 def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, cloud_topic: str | None) -> None:
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds
 
     watch = Stopwatch(progress)
     found = detect_clouds(source, file, out, to=to, cloud_topic=cloud_topic, progress=watch)
@@ -90,7 +90,7 @@ def _detect_cuboids(source: Path, file: Path, out: Path | None, to: str | None, 
 def _detect_pixels(
     source: Path, file: Path, out: Path, to: str | None, batch: int, image_topic: str | None, *, allow_outside: bool
 ) -> None:
-    from simjudge.detectors.semantic.prediction import predict_semantic
+    from simjudge.detectors.semantic_net import predict_semantic
 
     watch = Stopwatch(progress)
     found = predict_semantic(
@@ -107,7 +107,7 @@ def _detect_pixels(
 
 def _print_pixels(frames: FrameSet, name: str) -> Losses:
     """The IoU of each class as a table; returns what could not be counted."""
-    from simjudge.detectors.semantic.pixel_scores import score_pixels
+    from simjudge.detectors.semantic_net import score_pixels
 
     losses = Losses()
     scores = score_pixels(frames, losses)
@@ -125,7 +125,7 @@ def _print_pixels(frames: FrameSet, name: str) -> Losses:
 def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:
     import numpy as np
 
-    from simjudge.detectors.clouds.cuboid_hits import HIT, cuboid_hits
+    from simjudge.detectors.cuboid_iou import HIT, cuboid_hits
 
     found, predicted = clouds.predictions, clouds.predicted
     assert found is not None  # noqa: S101 - a detector has run
@@ -154,7 +154,7 @@ def _print_cuboids(clouds: CloudSet, name: str, seconds: float) -> None:
 def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
     import numpy as np
 
-    from simjudge.detectors.average_precision import OVERALL, average_precision
+    from simjudge.detectors.assignment import OVERALL, average_precision
 
     assert frames.predictions is not None  # noqa: S101 - a detector has run
     precision = average_precision(frames)

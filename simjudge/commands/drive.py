@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.commands.listing import list_option
-from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
+from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import ENGINE_HELP, print_note, progress
 
 if TYPE_CHECKING:

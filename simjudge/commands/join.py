@@ -23,7 +23,7 @@ def join(
     Classes are matched by name, or by id where no set names them. Predictions are kept; frames of one name in several
     sets are told apart by the name of their set.
     """
-    from simjudge.data.set_join import join as run
+    from simjudge.data.set_parts import join as run
 
     whole = run(*sources, out=out, to=to, allow_outside=settings.allow_outside)
     predictions = "" if whole.predictions is None else f", {len(whole.predictions)} predictions"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.core.exit_codes import DONE
+from simjudge.core.processes import DONE
 from simjudge.terminal.common import print_note
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(
         return
     values = chosen.complete(parse_arguments(arguments or []))
     processes = chosen.processes(values)
-    from simjudge.core.ros_installation import need_ros
+    from simjudge.core.installed import need_ros
     from simjudge.ros.runner import Runner
     from simjudge.ros.viewers import missing_viewers
 

@@ -30,7 +30,7 @@ def split(
     ),
 ) -> None:
     """Deal the frames of a set into parts of equal size, at random or in stretches, to compare a set with itself."""
-    from simjudge.data.splits import split as run
+    from simjudge.data.set_parts import split as run
 
     dealt = run(
         source, parts, out, to=to, seed=seed, by_source=by_source, contiguous=contiguous,

@@ -36,7 +36,7 @@ def watch(
     """
     from simjudge.commands.run import line_printer
     from simjudge.core.errors import SimjudgeError, UsageError
-    from simjudge.core.ros_installation import need_ros
+    from simjudge.core.installed import need_ros
     from simjudge.questions.watch.watch_screen import MISSING, is_installed
     from simjudge.ros.description import Process, Value, normalize_namespace
     from simjudge.ros.robot_file import read_robot

@@ -1,7 +1,7 @@
 """A program of its own, `python isolated_readers.py opencv|matlab|niqe FILE`: prints the numbers of a file as JSON.
 
 The readers of OpenCV and SciPy are compiled code that ends the whole process where a file is damaged in certain ways.
-Here they end this program alone (see `isolated_process`). Nothing of simjudge is imported.
+Here they end this program alone (see `read_isolated` of `simjudge.core.processes`). Nothing of simjudge is imported.
 """
 
 from __future__ import annotations

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.boxes import round_to_pixels, whole_pixel_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import row_offsets
+from simjudge.core.object_tables import Masks, round_to_pixels, row_offsets, whole_pixel_boxes
 from simjudge.method.bits import WORD, whole_lines
 from simjudge.method.method import Method
 from simjudge.method.raster import copy_planes, count_planes, fill_planes, pack_label_patches

@@ -39,7 +39,7 @@ class LidarObjectSettings(OccupancySettings):
         truth_margin: by how much true cuboids grow to the sides and upwards before points are counted in them, metres:
             a lidar's noise puts points of a surface on either side of it.
         range_bins: edges of the ranges that tables go by, metres.
-        survey_cell, survey_slope, survey_window, survey_height: of SMRF, see `simjudge.objects.smrf`.
+        survey_cell, survey_slope, survey_window, survey_height: of SMRF, see `simjudge.objects.survey`.
         survey_gap: points of one object in the survey lie at most so far apart, metres.
         survey_points: that an object of the survey has at least.
     """

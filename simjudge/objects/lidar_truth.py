@@ -13,7 +13,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import SAME_AUTO, SAME_INSTANCE, LidarObjectSettings
 from simjudge.objects.scan_poses import ScanPoses

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from simjudge.core.errors import UsageError
-from simjudge.core.exit_codes import EXIT_GAP
+from simjudge.core.processes import EXIT_GAP
 from simjudge.studies.compare_settings import CertaintySettings
 from simjudge.terminal.common import print_note
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.input_files import check_file, is_file
+from simjudge.core.files import check_file, is_file
 from simjudge.results.arrow_columns import column_numbers, first_line, number_column, text_column, unreadable_table
 
 OVERALL = "overall"

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from simjudge.core.class_names import LARGEST_CLASS_ID
 from simjudge.core.documents import Fields, check_content
 from simjudge.core.field_types import Choice, FieldType, Number, Text, Vector, Whole, refusal
+from simjudge.core.names import LARGEST_CLASS_ID
 from simjudge.core.text import load_json
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.method import LARGEST_PATCH, MOST_DRAWS

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simjudge.core.settings import Settings, setting
-from simjudge.data.rosbag2.messages import FRAME_ID
-from simjudge.data.rosbag2.recording_form import COMPRESSIONS
+from simjudge.data.rosbag2.storage import COMPRESSIONS
+from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch.watch_screen import ScreenTarget

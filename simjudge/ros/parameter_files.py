@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from simjudge.core.documents import error_at
 from simjudge.core.errors import UsageError
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 from simjudge.core.installed import PARAMETERS, find_file
 from simjudge.core.settings import Setting
 from simjudge.core.yaml_file import YamlFile, read_yaml

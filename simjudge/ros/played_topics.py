@@ -40,8 +40,8 @@ def choose_played_topics(bag: Path, *, absolute: bool) -> PlayedTopics:
         absolute: topics that have the graph's names already stay as they are; else all are made relative, so that they
             go into a namespace.
     """
+    from simjudge.data.rosbag2.interfaces import choose_topics  # noqa: PLC0415
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415 - slow to import
-    from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
 
     recording = Recording(bag)
     held = recording.topics

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from simjudge.core.settings import chosen
-from simjudge.data.rosbag2.recording_form import CompressionName, RecordingForm
+from simjudge.data.rosbag2.storage import CompressionName, RecordingForm
 from simjudge.ros.description import Process, Value, Values
 from simjudge.ros.image_sources import DRAIN
 from simjudge.ros.node_settings import RecordSettings

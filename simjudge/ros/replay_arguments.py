@@ -85,10 +85,13 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
     Returns:
         The images (or camera_info) and the poses, under the names that replay_node subscribes to.
     """
-    from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE  # noqa: PLC0415 - slow to import
+    from simjudge.data.rosbag2.interfaces import (  # noqa: PLC0415 - slow to import
+        CAMERA_INFO,
+        COMPRESSED_IMAGE,
+        choose_topics,
+    )
     from simjudge.data.rosbag2.recorded_poses import choose_pose_topic  # noqa: PLC0415
     from simjudge.data.rosbag2.recording import Recording  # noqa: PLC0415
-    from simjudge.data.rosbag2.topics import choose_topics  # noqa: PLC0415
 
     bag = Path(values["bag"])
     recording = Recording(bag)

@@ -19,8 +19,15 @@ from pathlib import Path
 from typing import IO
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
-from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
+from simjudge.core.processes import (
+    DONE,
+    EXIT_FAILED,
+    EXIT_LOST,
+    EXIT_OK,
+    EXIT_STOPPED,
+    leave_closed_terminal,
+    stop_signals,
+)
 from simjudge.ros.command_line import command_line
 from simjudge.ros.description import CLOSING, Process
 from simjudge.sim.driving.keyboard import Keyboard, has_keys

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
-from simjudge.data.rosbag2.messages import CAMERA, optical_frame
-from simjudge.data.steering_units import steering_unit
+from simjudge.data.drive_logs import steering_unit
+from simjudge.data.rosbag2.writing import CAMERA, optical_frame
 from simjudge.ros import method_arguments as method
 from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
 from simjudge.ros.node_settings import ValidationSettings

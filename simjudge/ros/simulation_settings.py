@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simjudge.core.settings import Settings, setting
-from simjudge.data.rosbag2.messages import FRAME_ID
+from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.sim.engines.registry import CHOICES, ENGINE_FORM

@@ -16,8 +16,8 @@ from multiprocessing import get_context
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.processes import serve_parent
 from simjudge.core.progress import Advance
-from simjudge.core.worker_processes import serve_parent
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair

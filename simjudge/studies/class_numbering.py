@@ -8,9 +8,9 @@ from shlex import quote
 
 import numpy as np
 
-from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import free_class_id, normalized_name
 from simjudge.core.object_tables import AnyTable
 from simjudge.core.text import list_some, nearest_name, one_line
 

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.detectors.class_map import map_classes
-from simjudge.detectors.detector import Detector
+from simjudge.data.clouds import CloudSet
+from simjudge.detectors.detector import Detector, map_classes
 from simjudge.method.compiled import forgo_blas, is_compiled
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.patch_size import small_patch_note
@@ -170,7 +169,7 @@ def _read_pictures(
     ]
     if settings.model is None:
         return sides[0], sides[1]
-    from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
     _check_classes(sides, detector, settings)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import NO_INSTANCE, row_offsets
-from simjudge.core.stamps import NO_STAMP
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks

@@ -10,7 +10,7 @@ from typing import Any
 from simjudge.core.errors import UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.sets import image_topics, read_predictions, read_with_format
 from simjudge.detectors.detector_settings import Renames
 from simjudge.studies.class_numbering import rename_classes

@@ -14,7 +14,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.detectors.assignment import participants
-from simjudge.detectors.overlapping_pairs import overlapping_pairs
+from simjudge.detectors.iou import overlapping_pairs
 from simjudge.method.bootstrap import DrawSchedule, UnitNumbers
 from simjudge.method.kinds import KindDifferences, KindSums
 from simjudge.method.method import Method

@@ -22,8 +22,8 @@ from typing import Any
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import version
 from simjudge.core.progress import Log
-from simjudge.core.version import version
 from simjudge.method.join_parts import JoinPlan, PartResult, PartRunner, compare_part, run_parts
 
 _ALIGNMENT = 64

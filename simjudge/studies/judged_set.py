@@ -64,7 +64,7 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     assignment = object_performance(taken, method, metric)
     if not precision or taken.objects.cuboid is not None:
         return JudgedSet(taken, assignment)
-    from simjudge.detectors.average_precision import ranked_precision  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.assignment import ranked_precision  # noqa: PLC0415 - slow to import
 
     values, ranked = ranked_precision(taken)
     return JudgedSet(taken, assignment, values, ranked=ranked)

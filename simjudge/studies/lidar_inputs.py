@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.studies.compare_settings import MethodSettings
 from simjudge.studies.inputs import IN_MEMORY, InputSet
 
 if TYPE_CHECKING:
-    from simjudge.detectors.range_images.range_grid import RangeGrid
+    from simjudge.detectors.range_images import RangeGrid
 
 CloudSource: TypeAlias = "CloudSet | Path | str"
 
@@ -27,7 +27,7 @@ def read_lidar_inputs(
 ) -> tuple[InputSet, InputSet]:  # fmt: skip
     """Read both sets of clouds as range images; the settings' model runs on both."""
     from simjudge.detectors.assignment import with_object_classes  # noqa: PLC0415 - slow to import
-    from simjudge.detectors.range_images.scan_frames import scan_frames  # noqa: PLC0415
+    from simjudge.detectors.range_image_sets import scan_frames  # noqa: PLC0415
 
     _refuse_settings_of_pictures(settings)
     topics = (settings.a_cloud_topic, settings.b_cloud_topic)
@@ -86,13 +86,13 @@ def _detected(clouds: CloudSet, settings: MethodSettings, progress: ProgressBar)
         raise UsageError(
             f"--model {settings.model}: detectors of cuboids are lidar_cuboids, or a .yaml file that says how"
         )
-    from simjudge.detectors.clouds.cloud_detection import detect_clouds  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.clouds.cuboid_detection import detect_clouds  # noqa: PLC0415 - slow to import
 
     return detect_clouds(clouds, settings.model, progress=progress)
 
 
 def _grid(a: CloudSet, settings: MethodSettings) -> RangeGrid:
-    from simjudge.detectors.range_images.range_grid import even_grid, measure_grid  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.range_images import even_grid, measure_grid  # noqa: PLC0415 - slow to import
 
     if settings.elevations is None:
         return measure_grid(a, settings.range_columns)

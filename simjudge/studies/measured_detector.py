@@ -10,8 +10,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.object_tables import Predictions
 from simjudge.detectors.assignment import participants
-from simjudge.detectors.iou import pair_iou
-from simjudge.detectors.overlapping_pairs import overlapping_pairs
+from simjudge.detectors.iou import overlapping_pairs, pair_iou
 from simjudge.method.common_mix import CommonMix, common_mix
 from simjudge.method.detector_measures import (
     DetectorMeasure,

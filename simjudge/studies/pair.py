@@ -13,7 +13,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance
-from simjudge.detectors.confusion import confusion
+from simjudge.detectors.assignment import confusion
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers

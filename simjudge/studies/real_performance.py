@@ -186,7 +186,7 @@ def _read_further(
 ) -> list[FrameSet]:
     read = [read_input(one, None, allow_outside=settings.allow_outside) for one in further]
     if settings.model is not None and read:
-        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
         detector = load_detector(settings.model, trust=settings.trust)
         read = [detect_input(one, detector, settings, log, progress) for one in read]

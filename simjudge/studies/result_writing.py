@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simjudge.core.errors import Losses
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
 from simjudge.studies.judged_set import JudgedSet

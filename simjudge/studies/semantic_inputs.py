@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.semantic_classes import SemanticClasses, common_classes
 from simjudge.studies.class_numbering import rename_class_names
 from simjudge.studies.compare_settings import MethodSettings
@@ -68,8 +68,7 @@ def shared_classes(a: FrameSet, b: FrameSet) -> SemanticClasses:
 
 
 def _predicted(frames: FrameSet, settings: MethodSettings, log: Log, progress: ProgressBar) -> FrameSet:
-    from simjudge.detectors.semantic.prediction import predict_semantic  # noqa: PLC0415 - slow to import
-    from simjudge.detectors.semantic.semantic_net import SemanticNet  # noqa: PLC0415
+    from simjudge.detectors.semantic_net import SemanticNet, predict_semantic  # noqa: PLC0415 - slow to import
 
     if frames.predicted_semantic is not None:
         log(f"{frames.name}: its own predictions are set aside, since --model was given")

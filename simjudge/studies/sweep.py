@@ -8,8 +8,8 @@ from typing import Any
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
+from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
 from simjudge.studies.chosen_patch import choose_patch, log_patch

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from simjudge.core.errors import Losses
-from simjudge.core.exit_codes import EXIT_LOST
+from simjudge.core.processes import EXIT_LOST
 from simjudge.core.progress import Advance, ProgressBar, ProgressLines
 from simjudge.terminal.stopping import Stopping
 

@@ -15,7 +15,7 @@ import simjudge
 from simjudge.bridge.chrono import ChronoBridge, Pose
 from simjudge.bridge.visuals import body_mesh, copy_material
 from simjudge.core.errors import Losses, UsageError
-from simjudge.data.rosbag2.recorded_clouds import recorded_clouds
+from simjudge.data.rosbag2.cloud_messages import recorded_clouds
 from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.sim.sensors.camera.lens import lens_with_field

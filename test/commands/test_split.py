@@ -14,8 +14,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.frame_sequences import FrameSequence
+from simjudge.data.set_parts import contiguous_split, random_split
 from simjudge.data.sets import read_set, write_set
-from simjudge.data.splits import contiguous_split, random_split
 
 
 def run(*arguments):

@@ -14,20 +14,18 @@ from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions, concatenate_tables
+from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables
 from simjudge.detectors.assignment import (
     _dense_assignment,
     _sparse_assignment,
     assign,
     assign_cpd,
+    confusion,
     metrics,
     with_object_classes,
 )
-from simjudge.detectors.confusion import confusion
 from simjudge.detectors.cuboid_iou import cuboid_iou_table
-from simjudge.detectors.iou import pair_iou
-from simjudge.detectors.overlapping_pairs import MOST_PAIRS, CrowdedFrameError, overlapping_pairs
+from simjudge.detectors.iou import MOST_PAIRS, CrowdedFrameError, overlapping_pairs, pair_iou
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

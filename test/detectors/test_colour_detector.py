@@ -13,8 +13,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.installed import DETECTOR, shipped_files
 from simjudge.detectors.colour_detector import ColourClass, close_with_disk
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import detect, load_detector
 
 RED_GREEN = """
 closing: {closing}

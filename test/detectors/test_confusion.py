@@ -5,7 +5,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.detectors.confusion import confusion
+from simjudge.detectors.assignment import confusion
 
 
 def naive_iou(a, b):

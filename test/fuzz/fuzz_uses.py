@@ -102,7 +102,7 @@ def use_picture_lines(path: Path) -> None:
     import numpy as np
 
     from simjudge.core.frames import FrameSet
-    from simjudge.objects.picture_lines import read_lines
+    from simjudge.objects.sightings import read_lines
 
     lines = read_lines(path, FrameSet.build("set", [(64, 48)] * 4, frame_name=["a", "b", "c", "d"]))
     assert np.isfinite(lines.row).all()
@@ -128,7 +128,7 @@ def use_brisque_model(path: Path) -> None:
     """Read a model of BRISQUE's and score features."""
     import numpy as np
 
-    from simjudge.objects.image_quality.brisque import read_brisque_model, regression
+    from simjudge.objects.image_quality.quality_models import read_brisque_model, regression
 
     model = read_brisque_model(path / "allmodel", path / "allrange")
     with np.errstate(all="ignore"):
@@ -158,7 +158,7 @@ def use_detector(path: Path) -> None:
     """Load a detector and show it a picture."""
     import numpy as np
 
-    from simjudge.detectors.loading import load_detector
+    from simjudge.detectors.detection import load_detector
 
     detector = load_detector(path)
     for detections in detector([np.zeros((48, 64, 3), np.uint8)]):

@@ -12,8 +12,7 @@ from naive_method import METHODS, frame_sets, naive_patch
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Masks, Objects
 from simjudge.method.context_tree import context_planes
 from simjudge.method.method import Method
 from simjudge.method.patches import label_contexts, object_contexts

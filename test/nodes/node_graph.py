@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_form import RecordingForm
+from simjudge.data.rosbag2.storage import RecordingForm
 
 ROOT = Path(__file__).parents[2]
 DISCOVERY = 120

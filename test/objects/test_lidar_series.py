@@ -8,7 +8,7 @@ import pytest
 from cloud_samples import cloud_set, table
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, UNREADABLE, WHOLE_METRICS

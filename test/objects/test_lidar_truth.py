@@ -6,7 +6,7 @@ from cloud_samples import cloud_set, table
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudBoxes
+from simjudge.data.clouds import CloudBoxes
 from simjudge.geometry.poses import Pose
 from simjudge.objects.lidar_settings import LidarObjectSettings
 from simjudge.objects.lidar_truth import NO_SUBJECT, cuboids_in_scans, match_labels, standing_labels

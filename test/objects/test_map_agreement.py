@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.objects import map_agreement as judged
+from simjudge.objects import occupancy as judged
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
 from simjudge.objects.occupancy_settings import OccupancySettings
 

@@ -7,13 +7,21 @@ import pytest
 from cloud_samples import HEIGHT, cloud_set, ground, table, unstamped
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import Cloud
+from simjudge.data.lidar_points import lidar_points
 from simjudge.data.sets import read_clouds
 from simjudge.geometry.poses import Pose
-from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
+from simjudge.objects.occupancy_mapping import (
+    EMPTY,
+    LEFT_OUT,
+    NO_GROUND,
+    NO_TIMES,
+    fit_ground,
+    free_beams,
+    occupancy_maps,
+    scan_beams,
+)
 from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.objects.scan_beams import EMPTY, NO_GROUND, NO_TIMES, fit_ground, free_beams, scan_beams
 from simjudge.objects.scan_poses import JUMPS, scan_poses, scan_times
 
 KITTI = Path(__file__).parents[3] / "shared/data/real_lidar/kitti_tracking_0000"

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.objects.recorded_horizon import is_recording, recorded_horizon
+from simjudge.objects.sightings import is_recording, recorded_horizon
 
 MATRIX = np.array([[350.0, 0, 160], [0, 360, 120], [0, 0, 1]])
 MOUNT = Pose.from_euler(0.2, 0, 0.8, yaw=0.05, pitch=0.1, roll=-0.02)

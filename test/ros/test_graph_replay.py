@@ -128,7 +128,7 @@ def test_pose_noise():
         (["/odom", "/amcl", "/cam"], {}, SimjudgeError, "several topics of poses; choose one with --poses TOPIC"),
         (["/odom", "/cam", "/other"], {}, SimjudgeError, "several image topics"),
         (["/odom", "/cam"], {"pose_type": "tf"}, UsageError, "pose_type:=tf: /odom of "),
-        (["/odom", "/cam"], {"poses": "/no"}, SimjudgeError, "/no is no topic of poses in it; there are /odom"),
+        (["/odom", "/cam"], {"poses": "/no"}, SimjudgeError, "/no is not a topic of poses in it; there are /odom"),
         (["/odom", "/cam"], {"seed": "x"}, UsageError, "seed:=x: must be a whole number"),
     ],
 )

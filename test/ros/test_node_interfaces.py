@@ -215,6 +215,6 @@ def test_the_layouts_frame_is_the_graphs(layout, graph):
 
 
 def test_the_frame_is_that_of_the_samples():
-    from simjudge.data.rosbag2.messages import FRAME_ID  # noqa: PLC0415
+    from simjudge.data.rosbag2.writing import FRAME_ID  # noqa: PLC0415
 
     assert {each.name: each.default for each in GRAPHS["live"].arguments}["rviz_frame"] == FRAME_ID

@@ -7,7 +7,7 @@ import pytest
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.splits import random_split
+from simjudge.data.set_parts import random_split
 from simjudge.method.verdicts import GAPS
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import compare_pair

@@ -13,8 +13,8 @@ from dask_processes import dask_processes, end, wait_until
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
+from simjudge.core.installed import version
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.core.version import version
 from simjudge.method.algorithm import compare_pairs
 from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.join_parts import compare_part, run_parts

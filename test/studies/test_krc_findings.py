@@ -9,8 +9,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.objects.map_agreement import map_agreement
-from simjudge.objects.occupancy import MapExtent, OccupancyMap
+from simjudge.objects.occupancy import MapExtent, OccupancyMap, map_agreement
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.sim.scene.read import read_scene
 from simjudge.studies.krc_findings import (

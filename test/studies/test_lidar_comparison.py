@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.detectors.cuboid_iou import cuboid_iou_table
-from simjudge.detectors.range_images.range_grid import even_grid
-from simjudge.detectors.range_images.silhouettes import cast_cuboids
+from simjudge.detectors.range_images import cast_cuboids, even_grid
 
 POINT = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("ring", "u2")])
 ROWS = (-20.0, 4.0, 13)

@@ -10,7 +10,7 @@ import pytest
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.detectors.average_precision import OVERALL, average_precision
+from simjudge.detectors.assignment import OVERALL, average_precision
 from simjudge.detectors.iou import box_iou
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.method.verdicts import GAPS, Verdict

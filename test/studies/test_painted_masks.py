@@ -9,7 +9,7 @@ import pytest
 from test_pair import made
 
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
+from simjudge.core.object_tables import Masks
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
 from simjudge.studies.live.judge import LiveJudge

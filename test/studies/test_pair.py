@@ -11,7 +11,7 @@ import pytest
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 from simjudge.method import bootstrap
 from simjudge.method.method import PRESETS
 from simjudge.method.verdicts import Reason, Verdict

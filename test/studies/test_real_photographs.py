@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from simjudge.core.frames import FrameSet
-from simjudge.data.photographs import source_photograph
-from simjudge.data.set_join import join_sets
+from simjudge.data.frame_sequences import source_photograph
+from simjudge.data.set_parts import join_sets, random_split
 from simjudge.data.sets import read_set
-from simjudge.data.splits import random_split
-from simjudge.detectors.average_precision import OVERALL, average_precision
-from simjudge.detectors.detection import detect
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.assignment import OVERALL, average_precision
+from simjudge.detectors.detection import detect, load_detector
 from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.pair import PairResult, compare_pair

@@ -10,8 +10,8 @@ from scipy.stats import wasserstein_distance
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.label_pictures import UNLABELLED
+from simjudge.data.semantic_classes import street_train_id
 from simjudge.data.sets import read_set, write_set
-from simjudge.data.street_classes import street_train_id
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.images import LARGEST_IMAGE
-from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import BoolImage, Masks
 
 MaskCrop = tuple[BoolImage | None, tuple[int, int]]
 """A mask's bounding crop (None where nothing is set) and the column and row of its upper left pixel."""

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.input_files import check_file
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.core.files import check_file
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Format, Source
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def feather_columns(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[A
     try:
         table = feather.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        raise SimjudgeError(f"{path}: is no feather file: {' '.join(str(error).split())}") from error
+        raise SimjudgeError(f"{path}: is not a feather file: {' '.join(str(error).split())}") from error
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise SimjudgeError(f"{path}: has no column {', '.join(missing)}; it has {', '.join(table.column_names)}")

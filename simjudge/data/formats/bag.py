@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.format_support.format import Format, ReadOptions, Source, Topics
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
-from simjudge.data.format_support.annotated_shapes import (
+from simjudge.data.format_support.annotated_frames import (
     CROWD,
     FLAGS,
     NO_SHAPE,
@@ -167,7 +167,7 @@ def _size(given: Any) -> tuple[int, int] | None:
 
 def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
     if labels is not None and not isinstance(labels, list):
-        losses.add("frames whose objects or predictions are no list", f"{frame} ({one_line(labels)})")
+        losses.add("frames whose objects or predictions are not a list", f"{frame} ({one_line(labels)})")
         return
     for index, label in enumerate(labels or ()):
         where = f"{frame} label {index}"

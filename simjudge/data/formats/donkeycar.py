@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import is_file
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
 from simjudge.data.format_support.format import Format
 from simjudge.data.format_support.image_files import readable_images

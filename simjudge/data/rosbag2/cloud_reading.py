@@ -13,27 +13,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simjudge.core.arrays import BoolArray
-from simjudge.core.class_names import is_class_id, normalized_name
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import NO_STAMP, is_class_id, normalized_name, stamp_to_name
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudPredictions, CloudSet, Viewpoint
 from simjudge.data.format_support.format import Topics
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.cloud_messages import read_cloud
+from simjudge.data.rosbag2.cloud_messages import (
+    CUBOIDS,
+    VISION,
+    choose_cloud_topic,
+    detected_boxes_topic,
+    read_cloud,
+    read_detected_boxes,
+)
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
-from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_topic, read_detected_boxes
+from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import read_recording
-from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
-from simjudge.data.rosbag2.recorded_mounts import Links, poses_at, recorded_camera, standing_links, standing_pose
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
+from simjudge.data.rosbag2.recorded_poses import (
+    Links,
+    decoded_messages,
+    header_stamp,
+    pose_numbers,
+    poses_at,
+    recorded_camera,
+    standing_links,
+    standing_pose,
+)
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
-from simjudge.data.rosbag2.vision_boxes import VISION
 from simjudge.geometry.poses import Pose
 
 log = logging.getLogger(__name__)

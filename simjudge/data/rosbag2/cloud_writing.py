@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.box_points import points_in_boxes
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, CameraCalibration, Cloud, CloudSet
-from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE, cloud_message
-from simjudge.data.rosbag2.detected_boxes import CUBOIDS, detected_boxes_message
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import NO_VIEWPOINT, CameraCalibration, Cloud, CloudBoxes, CloudSet, Table
+from simjudge.data.rosbag2.cloud_messages import (
+    CLOUD_TYPE,
+    CUBOIDS,
+    VISION,
+    cloud_message,
+    detected_boxes_message,
+    has_vision_msgs,
+    vision_boxes,
+)
 from simjudge.data.rosbag2.interfaces import (
     BOXES_3D,
     CAMERA_INFO,
@@ -23,9 +30,9 @@ from simjudge.data.rosbag2.interfaces import (
     VISION_BOXES_3D,
     standard_types,
 )
-from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker
-from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.writing import (
+    FRAME_ID,
+    MessageMaker,
     StampedMessage,
     frame_messages,
     recording_stamps,
@@ -33,6 +40,25 @@ from simjudge.data.rosbag2.writing import (
     write_messages,
 )
 from simjudge.geometry.poses import Pose
+
+
+def points_in_boxes(table: Table, boxes: CloudBoxes, rows: IntArray) -> list[int]:
+    """Count the points in some boxes, their faces included.
+
+    Args:
+        table: a cloud with x, y and z, metres.
+        boxes: in the cloud's frame.
+        rows: int64 (K,), of the boxes.
+    """
+    if not len(rows):
+        return []
+    points = np.stack([table[name].astype(np.float64) for name in "xyz"], -1)
+    counts = []
+    for row in rows.tolist():
+        own = Rotation.from_quat(boxes.orientation[row]).inv().apply(points - boxes.centre[row])
+        counts.append(int((np.abs(own) <= boxes.size[row] / 2).all(1).sum()))
+    return counts
+
 
 CLOUDS = "/scan/points"
 VIEWPOINTS = "/scan/points/viewpoint"

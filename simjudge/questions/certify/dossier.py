@@ -14,8 +14,8 @@ from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder, check_output, output_path
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
-from simjudge.core.version import version
 from simjudge.method.multiple_tests import holm
 from simjudge.page.page_templates import load_template
 from simjudge.page.palette import VERDICT_COLOURS

@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import BoolImage, Masks
+from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.data.sets import read_set
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import Result

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.page.chart_data import OverlapPoint
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.page_templates import load_template

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
+from simjudge.core.names import DetectorRecord
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.number_format import DASH

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.class_names import normalized_name
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.text import list_some
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import as_frames
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.sim.scene.model import Scene
 from simjudge.studies.class_numbering import match_classes

@@ -13,11 +13,10 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import as_frames
 from simjudge.page.figure_files import save_figure
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.page_templates import load_template

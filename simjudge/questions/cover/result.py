@@ -13,7 +13,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.questions.cover.newly_covered import NewlyCovered
 from simjudge.questions.cover.unreachable import REASONS
 from simjudge.results.result_folder import write_json, write_rows

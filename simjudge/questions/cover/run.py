@@ -17,7 +17,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import as_frames
 from simjudge.method.patch_size import default_patch
 from simjudge.questions.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes
 from simjudge.questions.cover.context_coverage import (
@@ -90,7 +90,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
     if settings.model is not None:
-        from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+        from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
     folder = check_folder(Path(out))

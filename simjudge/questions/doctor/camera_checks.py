@@ -9,9 +9,8 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError, Images
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE
-from simjudge.data.rosbag2.recorded_images import UNREADABLE, RecordedImage, RecordedImages
-from simjudge.data.rosbag2.topics import FrameTopics
+from simjudge.data.rosbag2.image_messages import UNREADABLE, RecordedImage, RecordedImages
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE, FrameTopics
 from simjudge.questions.doctor.findings import (
     CALIBRATED_SIZE,
     CALIBRATION,

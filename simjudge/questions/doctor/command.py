@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import exit_if_lost, print_note
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.detectors.class_map import map_classes
+from simjudge.detectors.detector import map_classes
 
 ANY_DETECTOR = "cones_red_green"
 SHIPPED = (ANY_DETECTOR, "cones_blue_yellow", "krc_barriers")
@@ -29,7 +29,7 @@ def fitting_detector(frames: FrameSet | None) -> str:
         return OWN_DETECTOR
     if frames is None or not len(frames.objects):
         return ANY_DETECTOR
-    from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     for name in SHIPPED:
         with suppress(SimjudgeError):

@@ -9,15 +9,16 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.rosbag2.recorded_mounts import Links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import (
     ODOMETRY,
     POSE,
     POSE_COVARIANCE,
     TRANSFORMS,
+    Links,
     RecordedPoses,
     pose_topics,
     read_poses,
+    standing_pose,
 )
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import TrajectoryInterpolator

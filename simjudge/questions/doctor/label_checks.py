@@ -10,7 +10,7 @@ from simjudge.core.arrays import BoolArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.questions.doctor.findings import (
     BOXES,
     CLOUD_FIELDS,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.ros_installation import need_rclpy
+from simjudge.core.installed import need_rclpy
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.diagnosis import Diagnosis
 from simjudge.questions.doctor.findings import Finding

@@ -8,9 +8,8 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.format_support.format import Topics
-from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS
+from simjudge.data.rosbag2.interfaces import IMAGE_TYPES, LABELS, FrameTopics, camera_topics, choose_topics
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.topics import FrameTopics, camera_topics, choose_topics
 from simjudge.data.sets import image_topics, read_clouds, read_set
 from simjudge.questions.doctor.camera_checks import (
     check_calibration,

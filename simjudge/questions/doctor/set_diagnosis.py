@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.sets import find_format, read_clouds, read_set
 from simjudge.questions.doctor.camera_checks import (
     check_images,

@@ -13,8 +13,8 @@ from rosbags.typesys.store import Typestore
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE_TYPES, recorded_types
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, header_stamp, transform_fields
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds

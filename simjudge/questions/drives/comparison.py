@@ -12,10 +12,9 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.installed import version
 from simjudge.core.settings import declared
-from simjudge.core.version import version
-from simjudge.data.drive_logs import DriveLog, read_drive
-from simjudge.data.drive_pieces import count_breaks
+from simjudge.data.drive_logs import DriveLog, count_breaks, read_drive
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import estimate_block_length
 from simjudge.method.bootstrap import Bootstrap, DrawSchedule

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.drive_logs import DriveCommands, DriveLog, assemble_drive
+from simjudge.data.drive_logs import LOCK, DriveCommands, DriveLog, assemble_drive
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.data.steering_units import LOCK
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import clean_trajectory
 from simjudge.questions.drives.comparison import DriveComparison, compare_drive_sets

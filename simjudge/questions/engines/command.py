@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.exit_codes import EXIT_FAILED
+from simjudge.core.processes import EXIT_FAILED
 from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
 from simjudge.terminal.number_types import takes_finite_numbers
 

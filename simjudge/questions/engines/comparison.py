@@ -16,9 +16,9 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages, RgbImage
+from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance
-from simjudge.core.stamps import NO_STAMP
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture, FrameExposure, exposure_at
 from simjudge.sim.capture.ground_truth import Labelling

@@ -14,10 +14,8 @@ from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import ProgressBar, no_progress
-from simjudge.detectors.class_map import map_classes
 from simjudge.detectors.detection import detect
-from simjudge.detectors.detector import Detector
-from simjudge.detectors.detector_summary import record_detector
+from simjudge.detectors.detector import Detector, map_classes, record_detector
 from simjudge.questions.explain.attribution import Causes
 from simjudge.questions.explain.label_margins import LabelMargins
 from simjudge.questions.explain.rendered_sets import RenderedSets

@@ -9,7 +9,7 @@ from typing import Any
 
 from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS
 from simjudge.results.result_folder import write_json, write_rows

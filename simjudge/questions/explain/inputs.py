@@ -10,8 +10,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import output_path
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.detectors.class_map import map_classes
-from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector import Detector, map_classes
 from simjudge.studies.chosen_patch import Chosen, choose_patch, log_patch
 from simjudge.studies.class_numbering import chosen_classes, match_classes
 from simjudge.studies.compare_settings import CompareSettings
@@ -35,7 +34,7 @@ def required_detector(settings: CompareSettings) -> Detector:
     """Load the detector of the settings."""
     if settings.model is None:
         raise UsageError("--model: is needed, because the detector must see the changed pictures too")
-    from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     return load_detector(settings.model, trust=settings.trust)
 

@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.questions.explain.camera_changes import (
     LEAST_SHIFT_PX,
     CameraChanges,

@@ -12,8 +12,7 @@ import yaml
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses
 from simjudge.core.files import atomic_file
-from simjudge.core.installed import CAMERA, find_file
-from simjudge.core.version import version
+from simjudge.core.installed import CAMERA, find_file, version
 from simjudge.core.yaml_file import read_yaml
 from simjudge.method.certainty import Certainty
 from simjudge.results.result_folder import write_json

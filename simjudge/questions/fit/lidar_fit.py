@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses
-from simjudge.core.version import version
+from simjudge.core.installed import version
 from simjudge.questions.fit.camera_fit import PAGE_FILES, HeldOutW1, ParameterFit
 from simjudge.questions.fit.divergence import DivergenceFit
 from simjudge.questions.fit.lidar_renderings import LidarFile

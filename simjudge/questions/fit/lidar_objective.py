@@ -12,8 +12,8 @@ from scipy.stats import t as student
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import load_json
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.detectors.clouds.cloud_detection import detect_clouds
+from simjudge.data.clouds import CloudSet
+from simjudge.detectors.clouds.cuboid_detection import detect_clouds
 from simjudge.questions.fit.camera_fit import HeldOutW1
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.result_folder import write_json

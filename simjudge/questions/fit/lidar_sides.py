@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudSet
+from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Topics
 from simjudge.data.sets import read_clouds
 from simjudge.questions.fit.settings import FitSettings

@@ -12,10 +12,10 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
-from simjudge.data.sources import as_frames
+from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page.figure_files import save_figure

@@ -11,20 +11,18 @@ import numpy as np
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.frame_summary import summarize_frames
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.text import load_json
-from simjudge.data.clouds.cloud_summary import CloudSummary, cloud_table
-from simjudge.data.folder_choices import describe_choice
+from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
-from simjudge.data.formats.yolo.predictions import find_label_folder
 from simjudge.data.frame_sequences import find_sequence
+from simjudge.data.lidar_points import CloudSummary, cloud_table
 from simjudge.data.rosbag2 import describe_recording
-from simjudge.data.rosbag2.recorded_clouds import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.cloud_messages import cloud_topics, recorded_clouds
+from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
-from simjudge.data.sets import find_format, image_topics, read_clouds, read_set
-from simjudge.detectors.loading import load_detector
+from simjudge.data.sets import describe_choice, find_format, image_topics, read_clouds, read_set
+from simjudge.detectors.detection import load_detector
 from simjudge.questions.compare.result_tables import comparison_table
 from simjudge.results.result_fields import read_result
 from simjudge.sim.sensors.recorded_readings import read_boxes, read_found_boxes

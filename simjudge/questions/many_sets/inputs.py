@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.arrays import IntArray
-from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import DetectorRecord
 from simjudge.core.progress import Log
 from simjudge.data.semantic_classes import common_classes
 from simjudge.method.method import MOST_DRAWS

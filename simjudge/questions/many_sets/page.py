@@ -6,8 +6,8 @@ from pathlib import Path
 
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output
+from simjudge.core.installed import version
 from simjudge.core.progress import Log
-from simjudge.core.version import version
 from simjudge.page.figure_files import save_drawn
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.page_templates import is_report, load_template

@@ -14,11 +14,10 @@ from typing import Any
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import declared
-from simjudge.core.version import version
-from simjudge.objects.compared_series import ComparedSeries, SeriesComparison
-from simjudge.objects.series_comparison import compare_series
+from simjudge.objects.series_comparison import ComparedSeries, SeriesComparison, compare_series
 from simjudge.questions.objects.inputs import ObjectSide, ObjectSource, read_sides
 from simjudge.questions.objects.measuring import Measured, Work, measure_cameras, measure_lidars, range_content
 from simjudge.questions.objects.saved import ResultPicture, SeriesPair, save_object_result

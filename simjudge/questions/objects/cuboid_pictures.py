@@ -10,13 +10,13 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
-from simjudge.data.clouds.cloud_set import CloudBoxes
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.data.clouds import CloudBoxes
+from simjudge.data.lidar_points import lidar_points
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.geometry.poses import Pose
-from simjudge.objects.common_times import common_times
 from simjudge.objects.lidar_measurements import LidarSide
+from simjudge.objects.series import common_times
 from simjudge.questions.objects.saved import ResultPicture
 from simjudge.questions.recording.cloud_pictures import box_corners, draw_cloud, draw_points, draw_segments
 from simjudge.questions.recording.cloud_scale import CloudScale

@@ -15,14 +15,13 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.data.rosbag2.recorded_poses import pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import Topics, image_topics, read_clouds, read_set
 from simjudge.geometry.poses import Trajectory
-from simjudge.objects.common_times import require_common_times
-from simjudge.objects.timed_frames import stamps_to_seconds, timed_clouds, timed_frames
+from simjudge.objects.series import require_common_times, stamps_to_seconds, timed_clouds, timed_frames
 from simjudge.questions.objects.settings import CAMERA, LIDAR, SENSORS, ObjectSettings
 from simjudge.sim.sensors.camera.calibration import recorded_calibration
 

@@ -14,17 +14,16 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.data.clouds.cloud_set import CloudSet
+from simjudge.data.clouds import CloudSet
 from simjudge.objects.camera_series import camera_series
-from simjudge.objects.finding import Finder
 from simjudge.objects.image_quality.colour_histograms import ColourDifference, colour_differences, colour_histograms
 from simjudge.objects.image_quality.quality_models import ModelRecord, read_quality_models
 from simjudge.objects.image_quality.quality_series import image_quality_series
 from simjudge.objects.lidar_measurements import LidarSide
-from simjudge.objects.lidar_series import lidar_objects
+from simjudge.objects.lidar_series import RangeMeans, RangeTable, lidar_objects
 from simjudge.objects.occupancy_mapping import MapPair, occupancy_maps
-from simjudge.objects.range_tables import RangeMeans, RangeTable
 from simjudge.objects.series import Series
+from simjudge.objects.sightings import Finder
 from simjudge.questions.objects.inputs import ObjectSide
 from simjudge.questions.objects.settings import LIDAR, ObjectSettings
 

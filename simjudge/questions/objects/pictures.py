@@ -10,11 +10,11 @@ from simjudge.core.box_drawing import class_colour, draw_boxes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
-from simjudge.objects.common_times import CommonTimes, common_times
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
-from simjudge.objects.image_quality.piqe import piqe
-from simjudge.objects.map_agreement import UNKNOWN, agreement_picture
+from simjudge.objects.image_quality.quality_series import piqe
+from simjudge.objects.occupancy import UNKNOWN, agreement_picture
 from simjudge.objects.occupancy_mapping import MapPair
+from simjudge.objects.series import CommonTimes, common_times
 from simjudge.questions.objects.comparison import ObjectComparison
 from simjudge.questions.objects.cuboid_pictures import cuboid_picture
 from simjudge.questions.objects.saved import ResultPicture

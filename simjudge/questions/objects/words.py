@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simjudge.core.display import SummaryTable
-from simjudge.objects.image_quality.piqe_scale import piqe_class
+from simjudge.objects.image_quality import piqe_class
 from simjudge.questions.objects.saved import ObjectResult
 from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 

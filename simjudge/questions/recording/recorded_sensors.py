@@ -12,11 +12,11 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import ProgressBar, no_progress
+from simjudge.data.rosbag2.cloud_messages import TRUTH, choose_cloud_topic
+from simjudge.data.rosbag2.interfaces import camera_topics
 from simjudge.data.rosbag2.reading import read_recording
-from simjudge.data.rosbag2.recorded_clouds import TRUTH, choose_cloud_topic
 from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, pose_topics, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.topics import camera_topics
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.transforms import TransformTree
 from simjudge.sim.sensors.inertial.imu_calibration import ImuSeries

@@ -19,8 +19,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, encode_jpeg
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
 from simjudge.geometry.poses import Trajectory
 from simjudge.page.figure_files import save_figure
 from simjudge.page.inline_svg import FigureEmbedder

@@ -10,8 +10,8 @@ from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder, check_output
+from simjudge.core.installed import version
 from simjudge.core.progress import Advance
-from simjudge.core.version import version
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames, read_result_frames
 from simjudge.results.result_folder import write_json
 from simjudge.results.saved_result import Result

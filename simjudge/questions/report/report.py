@@ -9,7 +9,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.page.kept_result import kind_of
 from simjudge.page.page_templates import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
-from simjudge.core.version import version
 from simjudge.data.sets import read_set
 from simjudge.page.inline_svg import FigureEmbedder
 from simjudge.page.page_templates import load_template

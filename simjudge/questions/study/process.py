@@ -22,8 +22,8 @@ from threading import Thread
 from typing import IO, cast
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.files import disk_trouble, is_disk_full
+from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.progress import Advance, Log, ProgressBar, ProgressLines
 from simjudge.core.text import one_line
 from simjudge.questions.study.records import StepRecord, log_path

@@ -19,8 +19,8 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file, hash_files
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
-from simjudge.core.version import version
 from simjudge.questions.study.file import Study, StudyStep
 from simjudge.results.result_folder import STUDY_FILE
 

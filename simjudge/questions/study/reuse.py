@@ -15,9 +15,8 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files, is_disk_full, output_path
-from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files
+from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
 from simjudge.core.progress import Log
-from simjudge.core.version import version
 from simjudge.questions.study.file import Study
 from simjudge.questions.study.records import PlannedStep, StepRecord, held_record, read_plan
 from simjudge.questions.study.steps import ANY_NAME, NEVER

@@ -13,8 +13,8 @@ from statistics import fmean
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import output_path, plain_os_errors
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
-from simjudge.core.version import version
 from simjudge.questions.study.file import Study, steps_behind
 from simjudge.questions.study.records import (
     RUNNING,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.data.set_join import join
-from simjudge.data.splits import split
+from simjudge.data.set_parts import join, split
 from simjudge.detectors.detection import detect
-from simjudge.detectors.semantic.prediction import predict_semantic
+from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.compare.result import compare, sweep

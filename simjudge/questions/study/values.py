@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 from simjudge.core.text import nearest_name, one_line
 
 STEP, STEPS, INPUT, FILE = "step", "steps", "input", "file"

@@ -18,8 +18,8 @@ from typing import Any
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import plain_os_errors
+from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar
-from simjudge.core.version import version
 from simjudge.questions.study.records import (
     WORK,
     StepRecord,

@@ -17,7 +17,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.data.pose_text import SUFFIXES, read_pose_text, read_scene_seeds
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator

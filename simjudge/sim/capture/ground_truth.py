@@ -22,8 +22,7 @@ from scipy import ndimage
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects
+from simjudge.core.object_tables import Masks, Objects
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.sim.capture.silhouette import pixels_alone, sees_beyond

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.geometry.poses import Pose, interpolate_pose
 from simjudge.sim.capture.capture import FrameExposure
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorFeed

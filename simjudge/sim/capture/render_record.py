@@ -14,13 +14,12 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import record_beside
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
+from simjudge.core.names import NO_STAMP
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.messages import FRAME_ID, MessageMaker, optical_frame
 from simjudge.data.rosbag2.recorded_poses import read_poses
-from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
-from simjudge.data.rosbag2.writing import frame_messages, write_recording
+from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
+from simjudge.data.rosbag2.writing import FRAME_ID, MessageMaker, frame_messages, optical_frame, write_recording
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.capture.camera_path import parse_pose

@@ -17,10 +17,10 @@ import cv2
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.processes import serve_parent
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.worker_processes import serve_parent
 from simjudge.data.pose_text import SCENE_SEED
-from simjudge.data.rosbag2.recording_files import STORAGE_SUFFIXES
+from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies

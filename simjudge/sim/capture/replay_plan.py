@@ -14,15 +14,15 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.installed import version
+from simjudge.core.names import NO_STAMP, stamp_to_name
 from simjudge.core.settings import LONGEST_TIME
-from simjudge.core.stamps import NO_STAMP, stamp_to_name
-from simjudge.core.version import version
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_poses import image_clock_offset, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose

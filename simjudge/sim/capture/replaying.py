@@ -16,10 +16,10 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path, record_beside
+from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR

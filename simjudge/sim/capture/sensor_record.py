@@ -20,12 +20,10 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, RgbImage
 from simjudge.core.object_tables import Predictions
-from simjudge.data.rosbag2.cloud_messages import cloud_message
+from simjudge.data.rosbag2.cloud_messages import VISION, cloud_message, has_vision_msgs, vision_boxes
 from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, DETECTIONS, LABELS, standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording
-from simjudge.data.rosbag2.messages import CAMERA, MessageMaker, optical_frame
-from simjudge.data.rosbag2.vision_boxes import VISION, has_vision_msgs, vision_boxes
-from simjudge.data.rosbag2.writing import camera_topics
+from simjudge.data.rosbag2.live_recording import MessageRecording
+from simjudge.data.rosbag2.writing import CAMERA, MessageMaker, camera_topics, optical_frame
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import CapturedFrame, CapturedImage

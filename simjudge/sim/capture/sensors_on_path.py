@@ -28,7 +28,7 @@ from simjudge.data.rosbag2.cloud_messages import CLOUD_TYPE
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, MotionLimits, TrajectoryInterpolator

@@ -15,7 +15,7 @@ import numpy as np
 
 from simjudge.core.errors import UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import MessageRecording
+from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
 from simjudge.sim.capture.lock_step import FrameEvent, LockStep, MotionSample

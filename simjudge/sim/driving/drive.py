@@ -15,12 +15,10 @@ from typing import Any
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output, output_path
-from simjudge.core.installed import DEFAULT_CAMERA
+from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
-from simjudge.data.rosbag2.message_recording import record_messages
-from simjudge.data.rosbag2.messages import CAMERA
-from simjudge.data.rosbag2.unfinished import describe_unfinished
+from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
+from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detector
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR

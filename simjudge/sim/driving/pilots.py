@@ -12,9 +12,8 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.detectors.class_map import map_classes
-from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detections, Detector
-from simjudge.detectors.loading import load_detector
+from simjudge.detectors.detection import load_detector
+from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detections, Detector, map_classes
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.scanning import CapturedScan
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorEvent

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from simjudge.core.documents import Location
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.input_files import is_file
+from simjudge.core.files import is_file
 from simjudge.core.text import nearest_name, one_line
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes

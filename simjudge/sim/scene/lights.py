@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import check_image_size, decode_image
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene import solid_meshes
 from simjudge.sim.scene.file_content import random_of

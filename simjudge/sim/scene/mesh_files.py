@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import is_file, read_bytes
 from simjudge.core.images import RgbImage
-from simjudge.core.input_files import is_file, read_bytes
 from simjudge.core.text import nearest_name, one_line
 from simjudge.sim.scene.model import Colour, Mesh, Paint, Surface
 from simjudge.sim.scene.obj import (

@@ -22,8 +22,8 @@ from scipy.sparse import coo_array
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import RgbImage, check_image_size, image_size
-from simjudge.core.input_files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.text import one_line, read_text
 from simjudge.sim.scene.model import Colour, Mesh
 from simjudge.sim.scene.scene_fields import image_to_linear

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from simjudge.data.rosbag2.messages import CAMERA, camera_link, optical_frame
+from simjudge.data.rosbag2.writing import CAMERA, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.car_appearance import WHEELS, body_box, wheel_centre
 from simjudge.sim.vehicle.vehicle import Vehicle, VehicleState

@@ -9,7 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import stamp_to_name
+from simjudge.core.names import stamp_to_name
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
 from simjudge.data.rosbag2.storage import format_seconds

@@ -9,8 +9,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 
 _COLUMNS = {
     "frame": np.int64, "class_id": np.int64, "box": np.float64, "instance": np.int64, "distance": np.float64,

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simjudge.core.class_names import free_class_id, normalized_name
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import free_class_id, normalized_name
 from simjudge.studies.class_numbering import rename_classes, unmatched_classes
 
 

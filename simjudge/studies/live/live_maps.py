@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from simjudge.core.errors import Losses
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.geometry.poses import Pose
 from simjudge.objects.occupancy import BeamSet, MapExtent, OccupancyMap
-from simjudge.objects.occupancy_mapping import LEFT_OUT
+from simjudge.objects.occupancy_mapping import EMPTY, LEFT_OUT, NO_GROUND, scan_beams
 from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.objects.scan_beams import EMPTY, NO_GROUND, scan_beams
 from simjudge.objects.scan_poses import scan_poses
 
 SIDES = ("real", "virtual")

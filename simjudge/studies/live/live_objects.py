@@ -16,18 +16,15 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import no_log
-from simjudge.data.set_join import join_sets
+from simjudge.data.set_parts import join_sets
 from simjudge.objects.camera_series import count_series
 from simjudge.objects.camera_settings import CameraObjectSettings
-from simjudge.objects.compared_series import SeriesComparison
-from simjudge.objects.finding import Finder
-from simjudge.objects.followed_objects import FollowedObjects, follow_objects
 from simjudge.objects.object_series import object_series, object_views
 from simjudge.objects.picture_series import binary_hu_series
-from simjudge.objects.series import WHOLE, Series
-from simjudge.objects.series_comparison import compare_series
-from simjudge.objects.sightings import Sightings
-from simjudge.objects.timed_frames import common_start, stamps_to_seconds
+from simjudge.objects.series import WHOLE, Series, common_start, stamps_to_seconds
+from simjudge.objects.series_comparison import SeriesComparison, compare_series
+from simjudge.objects.sightings import Finder, Sightings
+from simjudge.objects.tracking import FollowedObjects, follow_objects
 
 OBJECT_METRICS = ("box width", "box height", "centroid x", "centroid y")
 """What is measured of each object; of whole pictures the number of objects and Hu's moments of the binary picture."""

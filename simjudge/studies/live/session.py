@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Advance, Log, ProgressBar
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.detectors.overlapping_pairs import CrowdedFrameError
+from simjudge.detectors.iou import CrowdedFrameError
 from simjudge.studies.background import ComparisonJob
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import ClassSelection, describe_numbers, match_predicted_classes
@@ -343,7 +343,7 @@ def load_reference(
         side = side.with_classes_renamed(settings.a_rename, "a_rename")
     if settings.model is None:
         return replace(side, frames=match_predicted_classes(side.frames, dict(settings.rename or ())))
-    from simjudge.detectors.loading import load_detector  # noqa: PLC0415 - slow to import
+    from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
     detector = load_detector(settings.model, trust=settings.trust)
     return detect_input(side, detector, settings, log, progress)

@@ -12,9 +12,8 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence
-from simjudge.data.photographs import source_photograph
+from simjudge.core.names import NO_STAMP
+from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
 from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length
 
 _HALF_BLOCK = 2.5

@@ -9,7 +9,7 @@ from pyarrow import feather
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.box_points import points_in_boxes
+from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 
 SHARED = Path(__file__).parents[3] / ".." / "shared" / "data" / "real_lidar" / "argoverse2_sweep"
 STAMPS = (315966265259836000, 315966265360032000)
@@ -59,7 +59,7 @@ def test_what_is_wrong(tmp_path):
     write(file, x=[1.0], y=[1.0])
     assert sj.convert(root, tmp_path / "a.mcap").losses.counts == {"clouds that cannot be read": 1}
     (root / "annotations.feather").write_bytes(b"no feather")
-    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is no feather file"):
+    with pytest.raises(SimjudgeError, match=r"annotations\.feather: is not a feather file"):
         sj.read_clouds(root)
 
 

@@ -10,8 +10,7 @@ from pycocotools.coco import COCO
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.coco import read_coco, read_results, write_coco
 from simjudge.data.sets import read_predictions, read_set, sniff_format
 
@@ -133,7 +132,7 @@ def test_what_is_written_loads_in_pycocotools(tmp_path):
         ({"bbox": "all"}, "malformed rows"),
         ({"bbox": None}, "malformed rows"),
         ({"category_id": 3}, "class ids without a name"),
-        ({"category_id": "dog"}, "class ids that are no whole number from 0 to 2147483647"),
+        ({"category_id": "dog"}, "class ids that are not a whole number from 0 to 2147483647"),
         ({"image_id": 8}, "annotations of images that are not there"),
         ({"image_id": [1]}, "annotations of images that are not there"),
         ({"iscrowd": 1}, "crowd regions, which are no objects"),
@@ -179,7 +178,7 @@ def test_bad_masks_leave_the_box(tmp_path, shape):
         ('{"images": [],\n "annotations": []\n', "annotations.json:3: not valid JSON"),
         ({"images": [], "annotations": []}, "names no usable image"),
         ({"images": 3, "annotations": []}, "no COCO annotations"),
-        (GOOD | {"annotations": {}}, "'annotations' is no list"),
+        (GOOD | {"annotations": {}}, "'annotations' is not a list"),
         (GOOD | {"categories": [{"id": 1}]}, "a category without id and name"),
         ("[" * 100_000, "not usable JSON"),
     ],

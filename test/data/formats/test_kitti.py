@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.formats.kitti.dataset import read_kitti, read_kitti_clouds, read_scan
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
@@ -265,7 +265,7 @@ def test_scans_that_are_cut_and_labels_that_are_missing_are_counted(tmp_path):
     assert lost.counts == {
         "clouds that cannot be read": 1, "scans without a label file": 1, "label files without a scan": 1,
     }  # fmt: skip
-    assert "33 bytes are no whole number of points of 16 bytes" in "".join(lost.lines())
+    assert "33 bytes are not a whole number of points of 16 bytes" in "".join(lost.lines())
     assert read_scan(root / "velodyne" / "000000.bin").table.shape == (40,)
 
 

@@ -140,3 +140,22 @@ def test_a_blank_label_is_no_class(folder):
     frames = read_set(folder({"a": annotation(shapes)}))
     assert frames.class_names == {0: "cone"}
     assert dict(frames.losses.counts) == {"shapes without a class": 1}
+
+
+@pytest.mark.parametrize("named", [None, "", 7])
+def test_a_file_that_names_no_picture_takes_that_of_its_own_name(folder, named):
+    root = folder({"a": annotation([], imagePath=named), "b": annotation([], "b")})
+    (root / "b.png").rename(root / "b.PNG")
+    (root / "b.json").write_text(json.dumps(annotation([], imagePath=named)))
+    frames = read_set(root)
+    assert [path.name for path in frames.images.paths] == ["a.png", "b.PNG"]
+    assert not frames.losses
+
+
+def test_a_file_without_any_picture_is_counted(folder):
+    root = folder({"a": annotation([shape("rectangle", [[1, 1], [5, 5]])], imagePath=None)})
+    (root / "a.png").unlink()
+    frames = read_set(root)
+    assert len(frames.objects) == 1
+    assert "name no picture (imagePath)" in str(frames.losses)
+    assert "a.json" in str(frames.losses)

@@ -7,8 +7,8 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
-from simjudge.data.formats.pcd.pcd_file import read_pcd, write_pcd
+from simjudge.data.clouds import NO_VIEWPOINT, Cloud, CloudBoxes, CloudSet
+from simjudge.data.formats.pcd import read_pcd, write_pcd
 from simjudge.data.sets import read_clouds, write_clouds
 
 HEAD = """# .PCD v0.7 - Point Cloud Data file format
@@ -96,7 +96,7 @@ def test_gaps_in_compressed_data_of_other_programs(tmp_path):
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
-    ("DATA binary", "DAAT binary", "is no PCD file: it has no line DATA"),
+    ("DATA binary", "DAAT binary", "is not a PCD file: it has no line DATA"),
     ("FIELDS x y z ring t", "", "its header lacks FIELDS"),
     ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2", "header line SIZE has 4 entries for 5 FIELDS"),
     ("SIZE 4 4 4 2 8", "SIZE 4 4 4 2 3", "field t has TYPE I of SIZE 3, which PCD does not know"),
@@ -177,7 +177,7 @@ def test_what_a_recording_cannot_hold_is_counted(tmp_path):
     lost = sj.convert(tmp_path / "scans", tmp_path / "a.mcap").losses
     assert lost.counts == {"clouds that cannot be read": 2}
     assert "field 't'" in lost.lines()[0]
-    assert "is no PCD file" in lost.lines()[0]
+    assert "is not a PCD file" in lost.lines()[0]
 
 
 def test_what_is_refused(tmp_path):

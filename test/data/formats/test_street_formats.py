@@ -7,10 +7,9 @@ from PIL import Image
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.formats.camvid import read_class_table
-from simjudge.data.semantic_classes import common_classes, scale_labels
+from simjudge.data.semantic_classes import STREET_CLASSES, TRAIN_NAMES, common_classes, scale_labels
 from simjudge.data.sets import read_set, sniff_format
-from simjudge.data.street_classes import STREET_CLASSES, TRAIN_NAMES
-from simjudge.detectors.training_source import read_split
+from simjudge.detectors.training_data import read_split
 
 ROAD, SKY, CAR = (128, 64, 128), (70, 130, 180), (0, 0, 142)
 TRAIN = np.array([[10, 10, 10, 10], [0, 0, 13, 13], [0, 0, 13, 255]], np.uint8)
@@ -116,9 +115,9 @@ def test_the_19_classes_have_distinct_numbers_and_colours():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("128 64 Road\n", ":1: 128 64 Road is no class"),
+        ("128 64 Road\n", ":1: 128 64 Road is not a class"),
         ("1 2 3 Road\n1 2 3 Car\n", r":2: colour \(1, 2, 3\) stands twice"),
-        ("1 2 300 Road\n", ":1: .* is no class"),
+        ("1 2 300 Road\n", ":1: .* is not a class"),
         ("0 0 0 Void\n", "names no class"),
     ],
 )

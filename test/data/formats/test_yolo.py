@@ -105,9 +105,9 @@ def test_same_name_in_two_splits(yolo):
         ("0 1.5 .5 .2 .2", {"boxes outside the image": 1}, 0),
         ("0 150 120 40 30", {"boxes outside the image": 1}, 0),  # pixels, not shares
         ("2 .5 .5 .2 .2", {"class ids without a name": 1}, 0),
-        ("-1 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
-        ("0.5 .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
-        ("nan .5 .5 .2 .2", {"class ids that are no whole number from 0 to 2147483647": 1}, 0),
+        ("-1 .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
+        ("0.5 .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
+        ("nan .5 .5 .2 .2", {"class ids that are not a whole number from 0 to 2147483647": 1}, 0),
         ("0 .1 nan .5 .1 .9 .9", {"boxes with NaN or infinite coordinates": 1}, 0),
     ],
 )
@@ -173,7 +173,7 @@ def test_damaged_and_double_images(yolo, image):
     [
         ("names: [red\ntrain: x\n", "data.yaml:2: not valid YAML"),
         ("names: red\n", "'names' is neither a list nor"),
-        ("names: {a: red}\n", "class id a is no whole number"),
+        ("names: {a: red}\n", "class id a is not a whole number"),
         ("- 1\n", "not a data set description"),
         ("names: [a]\ntrain: gone/images\n", "data.yaml: train: gone/images does not exist; correct the path or"),
     ],

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.vehicle import Command, VehicleState

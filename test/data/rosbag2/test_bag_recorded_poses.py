@@ -167,7 +167,7 @@ def test_topics_that_must_be_chosen(tmp_path):
         "PoseWithCovarianceStamped), /odom (nav_msgs/msg/Odometry), /tf (tf2_msgs/msg/TFMessage)"
     )
     assert read_poses(bag, "odom").topic == "/odom"
-    with pytest.raises(SimjudgeError, match="/nothing is no topic of poses in it; there are /amcl_pose"):
+    with pytest.raises(SimjudgeError, match="/nothing is not a topic of poses in it; there are /amcl_pose"):
         read_poses(bag, "/nothing")
     with pytest.raises(UsageError, match="/odom is a nav_msgs/msg/Odometry: --parent and --child choose frames of tf"):
         read_poses(bag, "/odom", "map")

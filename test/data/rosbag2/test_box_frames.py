@@ -5,11 +5,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2 import cloud_writing
 from simjudge.data.rosbag2.cloud_reading import OTHER_FRAME
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 
 STAMP = 10**9

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bag_samples import TYPES, header, write_mcap
 
+from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.transform_conflicts import describe_conflicts
 from simjudge.questions.info.contents import info
 
 STEP = 50_000_000

@@ -9,7 +9,7 @@ from vlp16_turns import turn
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes
+from simjudge.data.clouds import Cloud, CloudBoxes
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, is_cloud_detector, read_cuboid_settings
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import CloudBoxes, CloudPredictions
-from simjudge.detectors.clouds.cuboid_hits import HIT, centre_fit, cuboid_hits, iou_fit, match_cuboids
+from simjudge.data.clouds import CloudBoxes, CloudPredictions
+from simjudge.detectors.cuboid_iou import HIT, centre_fit, cuboid_hits, iou_fit, match_cuboids
 
 
 def polygon(row):

@@ -15,7 +15,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.sim.sensors.lidar.lidar import Lidar, lidar_beams, unit_directions
 from simjudge.sim.sensors.lidar.measured_turns import read_turns
 from simjudge.sim.sensors.sensor_file import read_sensors
@@ -206,11 +206,11 @@ def test_clouds_that_lack_fields(lacks, says, tmp_path):
     (("scans", "--out", "mine.yaml"), SimjudgeError, "give --overwrite"),
     (("scans", "--fields", "x,y,intensity", "--out", "x.yaml"), UsageError, "x, y, z are needed"),
     (("scans", "--fields", "x,y,z,time,ring,_", "--out", "x.yaml"), SimjudgeError, "no whole number of points of 6"),
-    (("scans", "--fields", "x,y,z,ring,time", "--out", "x.yaml"), SimjudgeError, "its rings are no whole numbers"),
+    (("scans", "--fields", "x,y,z,ring,time", "--out", "x.yaml"), SimjudgeError, "its rings are not whole numbers"),
     (("scans", "--fields", "x,y,z,time,ring", "--rate", "10", "--out", "x.yaml"), UsageError, "leave out --rate"),
     (("two.mcap", "--out", "x.yaml"), SimjudgeError, "there are /a, /b; give --topic"),
-    (("two.mcap", "--topic", "/c", "--out", "x.yaml"), SimjudgeError, "/c is no topic of point clouds"),
-    (("damaged.feather", "--out", "x.yaml"), SimjudgeError, "is no feather file"),
+    (("two.mcap", "--topic", "/c", "--out", "x.yaml"), SimjudgeError, "/c is not a topic of point clouds"),
+    (("damaged.feather", "--out", "x.yaml"), SimjudgeError, "is not a feather file"),
 ])  # fmt: skip
 def test_wrong_requests_write_nothing(arguments, error, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -13,8 +13,7 @@ import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.questions.certify.check import check_statements, holm
 from simjudge.questions.certify.dossier import certify, is_dossier

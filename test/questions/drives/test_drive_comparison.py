@@ -7,7 +7,7 @@ import pytest
 from drive_samples import LAP, RADIUS, made_drive, write_csv
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.steering_units import RADIANS
+from simjudge.data.drive_logs import RADIANS
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.drives.comparison import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.questions.drives.course_line import SPACING, fine_line, line_curvature, line_length

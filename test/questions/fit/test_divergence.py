@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.box_points import points_in_boxes
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
+from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.questions.fit.divergence import fit_divergence

@@ -11,7 +11,7 @@ from markupsafe import escape
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.questions.fit.lidar_fit import DIVERGENCE, LIDAR_PAGE_FILES
 from simjudge.questions.fit.lidar_sides import take_clouds
 from simjudge.questions.fit.ring_distributions import ring_distributions

@@ -7,7 +7,7 @@ import pytest
 from cloud_samples import cloud_set, ground, table
 
 import simjudge as sj
-from simjudge.data.clouds.cloud_set import CloudPredictions
+from simjudge.data.clouds import CloudPredictions
 
 
 @pytest.fixture(scope="module")

@@ -93,7 +93,7 @@ def test_figures_are_saved(drive, tmp_path, monkeypatch):
     ("settings", "words"),
     [
         ({"at": (9.0,)}, r"--at 9: the clouds of /scan/points end at 0.40 s"),
-        ({"topic": "scan/point"}, r"scan/point is no topic of point clouds in it; is /scan/points meant"),
+        ({"topic": "scan/point"}, r"scan/point is not a topic of point clouds in it; is /scan/points meant"),
         ({"csv": "x.csv"}, r"--csv is for results of compare and sweep"),
         ({"label": "a=b"}, r"--label is for results"),
     ],

@@ -129,7 +129,7 @@ def test_what_is_no_source(tmp_path):
     (tmp_path / "x.png").write_bytes(b"")
     with pytest.raises(SimjudgeError, match=r"x\.png: neither a recording nor a text file of poses"):
         read(tmp_path / "x.png")
-    with pytest.raises(SimjudgeError, match="is no topic of poses in it; there are /pose"):
+    with pytest.raises(SimjudgeError, match="is not a topic of poses in it; there are /pose"):
         read(drive(tmp_path, POSES), poses="/odom")
     rows = [(topic, START + i, image(START + i)) for topic in ("/left", "/right") for i in range(2)]
     rows += [("/pose", stamp, samples.pose_stamped(stamp, samples.turning(0))) for stamp in POSES]

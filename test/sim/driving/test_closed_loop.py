@@ -8,7 +8,7 @@ import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
 from simjudge.sim.capture.lock_step import MotionSample

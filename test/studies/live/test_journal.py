@@ -13,8 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import Objects, Predictions
+from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.studies.live.frame_bytes import pack, unpack
 from simjudge.studies.live.journal import Journal
 

@@ -4,7 +4,7 @@ import pytest
 from object_sets import block_drive
 
 from simjudge.core.errors import Losses
-from simjudge.objects.map_agreement import map_agreement
+from simjudge.objects.occupancy import map_agreement
 from simjudge.objects.occupancy_mapping import LEFT_OUT, occupancy_maps
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.studies.live.live_maps import LATE, OUTSIDE, LiveMaps

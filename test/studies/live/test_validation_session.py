@@ -247,7 +247,7 @@ def test_a_frame_whose_boxes_lie_above_each_other_is_left_out_also_after_a_kill(
     journal = tmp_path / "x.journal"
     first = session(side, journal=journal)
     first.add(match(0))
-    monkeypatch.setattr("simjudge.detectors.overlapping_pairs.MOST_PAIRS", 100)
+    monkeypatch.setattr("simjudge.detectors.iou.MOST_PAIRS", 100)
     assert first.add(match(1, made(2, per_frame=30))) is None
     said = ["1 frames in which too many boxes lie above each other: 1.000 s"]
     assert (first.losses().lines(), first.judge.frame_count, first.judge.seen) == (said, 1, 1)
@@ -445,7 +445,7 @@ def test_a_class_id_that_no_result_can_hold_is_counted_and_the_result_can_be_rea
     restored = session(side, journal=tmp_path / "journal")
     restored.close(finished=False)
     for one in (running, restored):
-        assert one.losses().counts["class ids that are no whole number from 0 to 2147483647"] == 1
+        assert one.losses().counts["class ids that are not a whole number from 0 to 2147483647"] == 1
         (tmp_path / "result.json").write_text(json.dumps(one.compared().content()))
         assert read_result(tmp_path / "result.json")["overall"]["compared"] > 0
 

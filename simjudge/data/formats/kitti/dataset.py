@@ -13,19 +13,26 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudPredictions, CloudSet
-from simjudge.data.format_support.annotated_shapes import CROWD
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
+from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
-from simjudge.data.formats.kitti.calibration import KittiCalibration, read_calibration
-from simjudge.data.formats.kitti.labels import SCORED, KittiLabels, read_labels
 from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
-from simjudge.data.formats.kitti.motion import read_camera_poses, read_oxts, read_times
-from simjudge.data.formats.kitti.tracklets import read_tracklets
+from simjudge.data.formats.kitti.text_files import (
+    SCORED,
+    KittiCalibration,
+    KittiLabels,
+    read_calibration,
+    read_camera_poses,
+    read_labels,
+    read_oxts,
+    read_times,
+    read_tracklets,
+)
 from simjudge.geometry.poses import Pose
 
 POINT = np.dtype([("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("intensity", "<f4")])
@@ -120,8 +127,8 @@ def read_scan(path: Path) -> Cloud:
         return Cloud(ringed.astype(np.dtype([*POINT.descr, ("ring", "<u2")])), where=str(path))
     if len(data) % POINT.itemsize:
         raise SimjudgeError(
-            f"{path}: {len(data)} bytes are no whole number of points of 16 bytes (x, y, z, reflectance as float32); "
-            "the file is cut, or is no scan of KITTI's"
+            f"{path}: {len(data)} bytes are not a whole number of points of 16 bytes (x, y, z, reflectance as float32);"
+            " the file is cut, or is not a scan of KITTI's"
         )
     return Cloud(np.frombuffer(data, POINT), where=str(path))
 

@@ -16,14 +16,12 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.images import ImageError, encode_png
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_files import write_cloud_files
-from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet, write_cloud_files
 from simjudge.data.format_support.image_files import file_stems
-from simjudge.data.formats.kitti.calibration import read_calibration
 from simjudge.data.formats.kitti.dataset import PLACES, POINT, camera_transform, read_kitti_clouds
-from simjudge.data.formats.kitti.labels import format_row
 from simjudge.data.formats.kitti.layout import CAMERA, find_layout
+from simjudge.data.formats.kitti.text_files import format_row, read_calibration
 from simjudge.data.pairing import pair_stamps
 
 log = logging.getLogger(__name__)

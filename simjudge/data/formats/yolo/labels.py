@@ -13,7 +13,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
+from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.object_tables import Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import (

@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import BoolArray, IntArray
-from simjudge.core.class_names import free_class_id
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.core.masks import Masks
-from simjudge.core.object_tables import NO_INSTANCE, Objects
+from simjudge.core.names import free_class_id
+from simjudge.core.object_tables import NO_INSTANCE, Masks, Objects
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.pixels import label_channels
+from simjudge.data.rosbag2.image_messages import label_channels
 from simjudge.sim.capture.ground_truth import InstanceImage, Labelling, instance_extents
 from simjudge.sim.capture.simulators.simulator_file import BoxFields, LabelFields, PictureFields
 

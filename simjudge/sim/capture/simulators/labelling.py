@@ -18,14 +18,14 @@ from simjudge.core.images import ImageError
 from simjudge.core.installed import SIMULATOR, shipped_files
 from simjudge.core.object_tables import Objects
 from simjudge.data.format_support.format import Topics
-from simjudge.data.image_orientation import flip_vertically
+from simjudge.data.image_geometry import flip_vertically
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, LABELS, VISION_BOXES, VISION_BOXES_3D
 from simjudge.data.rosbag2.reading import read_recording
 from simjudge.data.rosbag2.recorded_poses import POSE_TYPES, decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.data.sources import refuse_input_as_output
+from simjudge.data.sets import refuse_input_as_output
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.simulators.label_messages import (
     WEBOTS_BOXES,

@@ -9,15 +9,17 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO
-from simjudge.data.rosbag2.recorded_mounts import add_standing_link, standing_links, standing_pose
 from simjudge.data.rosbag2.recorded_poses import (
     POSE,
     POSE_TYPES,
     TRANSFORMS,
+    add_standing_link,
     decoded_messages,
     header_stamp,
     pose_numbers,
     read_poses,
+    standing_links,
+    standing_pose,
     transform_fields,
 )
 from simjudge.data.rosbag2.recording import Recording

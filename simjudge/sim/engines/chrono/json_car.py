@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.input_files import LARGEST_TEXT, read_bytes
-from simjudge.core.quiet import silent_output
+from simjudge.core.files import LARGEST_TEXT, read_bytes
+from simjudge.core.processes import silent_output
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import STEP, Modules, find_textures, frame_pose, load_modules, vehicle_data
 from simjudge.sim.engines.chrono.wheeled_car import SPINDLES, BuiltCar, Point, Stance, measure_stance

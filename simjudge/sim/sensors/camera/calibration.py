@@ -20,15 +20,14 @@ from simjudge.core.documents import Fields, check_content
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.field_types import Choice, Label, NumberList, Vector, Whole, conflict
 from simjudge.core.images import RgbImage
-from simjudge.core.isolated_process import read_isolated
 from simjudge.core.isolated_readers import OPENCV_NAMES
+from simjudge.core.processes import read_isolated
 from simjudge.core.text import read_text
 from simjudge.core.yaml_file import YamlFile, read_yaml
-from simjudge.data.rosbag2.camera_info import picture_geometry
+from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, recorded_types
-from simjudge.data.rosbag2.recorded_images import UNREADABLE
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 
 _ODD = 0.05
 """Share of width or height that a principal point may be off the middle until it is doubted."""

@@ -57,7 +57,7 @@ from simjudge.core.field_types import (
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.yaml_file import read_yaml
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.sim.sensors.camera.calibration import holds_calibration, read_calibration
 from simjudge.sim.sensors.camera.camera import AutoExposureFields, Camera, ChronoFields
 from simjudge.sim.sensors.camera.chain import ENCODING, LINEAR_NOISE, SAME_NOISE, Step, apply_steps

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from simjudge.core.images import ImageError
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, IMAGE, standard_types
-from simjudge.data.rosbag2.messages import CAMERA, FRAME_ID
-from simjudge.data.rosbag2.writing import DEFAULT_TOPICS, camera_topics
+from simjudge.data.rosbag2.writing import CAMERA, DEFAULT_TOPICS, FRAME_ID, camera_topics
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields, depth_topics

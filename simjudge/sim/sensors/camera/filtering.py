@@ -23,14 +23,13 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
+from simjudge.core.installed import version
 from simjudge.core.label_pictures import LabelPicture, LabelPictures
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.settings import declared
-from simjudge.core.version import version
-from simjudge.data.sets import read_set
-from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked
+from simjudge.data.sets import as_frames, read_set, refuse_input_as_output, write_where_asked
 from simjudge.sim.sensors.camera.adaptation import (
     CHANNEL_MEANS,
     COLOUR_TRANSFER,

@@ -12,13 +12,13 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import CloudSet, Table
-from simjudge.data.clouds.lidar_points import lidar_points
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import CloudSet, Table
 from simjudge.data.format_support.format import Topics
-from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic
+from simjudge.data.lidar_points import lidar_points
+from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import find_format, read_clouds
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.measured_turns import RAW_FIELDS, MeasuredLidar, raw_files, raw_table, read_turns

@@ -24,8 +24,8 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
-from simjudge.data.clouds.lidar_points import LidarPoints, lidar_points
+from simjudge.data.clouds import Cloud, CloudSet
+from simjudge.data.lidar_points import LidarPoints, lidar_points
 
 _DEVIATIONS = 1.4826
 """Standard deviation of normal numbers over their median absolute deviation."""

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray
-from simjudge.core.stamps import NO_STAMP
-from simjudge.data.clouds.cloud_set import CloudSet
-from simjudge.data.clouds.lidar_points import late_points
+from simjudge.core.names import NO_STAMP
+from simjudge.data.clouds import CloudSet
+from simjudge.data.lidar_points import late_points
 from simjudge.sim.sensors.lidar.checked_scans import (
     INFINITE,
     MOST_SCANS,

@@ -18,7 +18,7 @@ from simjudge.core.documents import check_content
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
 from simjudge.core.yaml_file import parse_yaml
-from simjudge.data.sources import refuse_input_as_output
+from simjudge.data.sets import refuse_input_as_output
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.beam_estimation import BeamEstimate, estimate_beams
 from simjudge.sim.sensors.lidar.columns_and_rings import wrapped

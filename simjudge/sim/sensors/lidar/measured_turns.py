@@ -14,13 +14,13 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.input_files import read_bytes
-from simjudge.data.clouds.cloud_set import Table
-from simjudge.data.clouds.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points, lidar_points
+from simjudge.core.files import read_bytes
+from simjudge.data.clouds import Table
 from simjudge.data.formats.argoverse2 import feather_columns
-from simjudge.data.rosbag2.recorded_clouds import choose_cloud_topic, recorded_clouds
+from simjudge.data.lidar_points import LATE_POINTS, RINGS, LidarPoints, late_points, lidar_points
+from simjudge.data.rosbag2.cloud_messages import choose_cloud_topic, recorded_clouds
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 

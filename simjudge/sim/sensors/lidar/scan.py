@@ -16,7 +16,7 @@ import numpy.typing as npt
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.data.clouds.cloud_set import Table
+from simjudge.data.clouds import Table
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.sim.sensors.lidar.cloud_filters import NO_FILTERS, CloudFilters, MeasuredCloud
 from simjudge.sim.sensors.lidar.lidar import Beams, Lidar, lidar_beams, unit_directions

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.data.clouds.cloud_set import Cloud, CloudSet
+from simjudge.data.clouds import Cloud, CloudSet
 from simjudge.data.rosbag2.cloud_messages import cloud_message
 from simjudge.data.rosbag2.interfaces import standard_types
-from simjudge.data.rosbag2.message_recording import record_messages
+from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.lidar.checked_scans import FAIL, NOT_CHECKED, PASS
 from simjudge.sim.sensors.lidar.contract import check_lidar

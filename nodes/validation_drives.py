@@ -25,7 +25,7 @@ from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.drives.comparison import DriveComparison
 from simjudge.questions.drives.live import LiveDrives, compare_live
 from simjudge.questions.drives.page import report_drives
-from simjudge.results.result_folder import check_result_folder
+from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.live_drive_settings import drive_settings
 
 from .diagnostics import OK, WARN, TaskState

@@ -42,7 +42,7 @@ from simjudge.questions.objects.command import objects
 from simjudge.questions.plan.command import plan
 from simjudge.questions.report.command import report
 from simjudge.questions.study.command import app as study
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import takes_finite_numbers
 
 app = typer.Typer(
     name="simjudge",

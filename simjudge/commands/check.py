@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.core.exit_codes import EXIT_FAILED
-from simjudge.terminal.common import exit_if_lost, print_note
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, takes_finite_numbers
 
 app = typer.Typer(help="Hold recordings to what their sensor is.", no_args_is_help=True)
 
@@ -30,7 +29,7 @@ def lidar(
     The exit code is 1 where a check fails, and 0 where none does; checks that cannot be made do not count.
     """
     from simjudge.sim.sensors.lidar_contract.check import check_lidar
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     columns = None if fields is None else [name.strip() for name in fields.split(",")]
     found = check_lidar(source, topic=topic, fields=columns, most=most)

@@ -70,7 +70,7 @@ def _show_result(out: Path) -> None:
     if not (out / "result.json").is_file():
         return
     from simjudge.questions.compare.result import ComparisonResult, load_result
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     print_table(load_result(out, ComparisonResult).table)
     print_note(f"result in {out}; to look at it: simjudge report {out}")

@@ -13,7 +13,7 @@ from simjudge.objects.block_bootstrap import differences, mean_interval
 from simjudge.objects.compared_series import SeriesComparison, SeriesFloor
 from simjudge.objects.series import WHOLE
 from simjudge.objects.time_shift import TimeShift
-from simjudge.results.series_verdicts import AGAIN, HALVES
+from simjudge.results.verdict_words import AGAIN, HALVES
 
 ALL_OBJECTS = "all objects"
 """The subject of a metric that is averaged over all objects."""

@@ -11,7 +11,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.objects.block_bootstrap import MeanInterval
 from simjudge.objects.time_shift import TimeShift
-from simjudge.results.series_verdicts import TOO_FEW
+from simjudge.results.verdict_words import TOO_FEW
 
 
 @dataclass(frozen=True, eq=False, repr=False)

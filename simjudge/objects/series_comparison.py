@@ -24,7 +24,7 @@ from simjudge.objects.common_times import common_times
 from simjudge.objects.compared_series import ComparedSeries, SeriesComparison, SeriesFloor
 from simjudge.objects.series import Series
 from simjudge.objects.time_shift import time_shift
-from simjudge.results.series_verdicts import (
+from simjudge.results.verdict_words import (
     AGAIN,
     DIFFERS,
     HALVES,

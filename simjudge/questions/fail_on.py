@@ -13,7 +13,7 @@ from simjudge.studies.compare_settings import CertaintySettings
 from simjudge.terminal.common import print_note
 
 if TYPE_CHECKING:
-    from simjudge.results.gap_limit import GapLimit, NamedComparison
+    from simjudge.results.saved_result import GapLimit, NamedComparison
 
 FAIL_ON: Any = typer.Option(
     None,
@@ -30,7 +30,7 @@ def gap_limit(given: str | None, settings: CertaintySettings | None = None) -> G
         given: its text; None where it is not given.
         settings: of the comparison; None where each has its own.
     """
-    from simjudge.results.gap_limit import GapLimit
+    from simjudge.results.saved_result import GapLimit
 
     if given is None:
         return None

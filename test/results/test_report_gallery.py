@@ -17,8 +17,19 @@ from simjudge.core.images import FileImages, decode_image
 from simjudge.questions.compare.gallery_cards import make_gallery
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
-from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
+from simjudge.results.gallery import (
+    HIGHEST,
+    LOWEST,
+    MAX_SIDE,
+    MEDIAN,
+    MIN_SIDE,
+    ONLY_A,
+    ONLY_B,
+    crop_image,
+    patch_and_crop,
+    save_gallery,
+    select_items,
+)
 from simjudge.results.result_fields import read_gallery
 from simjudge.results.saved_result import load_results
 

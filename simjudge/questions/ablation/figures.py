@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
+from simjudge.page.figures import Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.ablation.saved import QUESTIONS, AblationResult
 from simjudge.questions.compare.figures import GAP_LEGEND_HEIGHT, add_gap_legend
 from simjudge.questions.compare.result_charts import draw_gaps

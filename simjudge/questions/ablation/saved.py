@@ -19,8 +19,7 @@ from simjudge.questions.many_sets.saved import (
     table_numbers,
 )
 from simjudge.results.result_fields import OpenFields, read_checked
-from simjudge.results.result_folder import ABLATION, ABLATION_TABLE, write_json, write_rows
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.saved_result import ABLATION, ABLATION_TABLE, ResultEntry, write_json, write_rows
 
 PREDICTS_REALITY = "variant_predicts_reality"
 DIFFERS = "variant_differs_from_baseline"

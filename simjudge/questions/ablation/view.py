@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.core.text import list_some
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import format_number
-from simjudge.page.report_figure import POINTS_PER_INCH, ReportFigure
 from simjudge.questions.ablation.figures import question_figure
 from simjudge.questions.ablation.saved import (
     DIFFERS,

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.data.read_settings import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
@@ -82,7 +81,7 @@ def noise(
     exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
     """
     from simjudge.questions.calibrate.noise import calibrate_noise, noise_table
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
         source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
@@ -124,7 +123,7 @@ def lidar(
     """
     from simjudge.questions.calibrate.lidar_table import distance_lines, ring_table, summary_line
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
         source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,

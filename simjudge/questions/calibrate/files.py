@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
-from simjudge.page.report_figure import ReportFigure
+from simjudge.page.figures import ReportFigure
 
 
 @dataclass(frozen=True)

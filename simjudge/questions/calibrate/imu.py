@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, UsageError
-from simjudge.page.report_figure import ReportFigure, add_axes, report_style
+from simjudge.page.figures import ReportFigure, add_axes, report_style
 from simjudge.questions.calibrate.files import CalibrationFiles
 from simjudge.sim.sensors.imu_recording import read_imu
 from simjudge.sim.sensors.inertial.imu_calibration import UNITS, ImuCalibration, calibrate_series

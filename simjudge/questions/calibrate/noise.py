@@ -16,8 +16,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, Images, decode_values
 from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.data.sources import as_frames, refuse_input_as_output
+from simjudge.page.figures import ReportFigure, add_axes, report_style
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure, add_axes, report_style
 from simjudge.questions.calibrate.files import CalibrationFiles
 from simjudge.sim.sensors.camera.noise_calibration import (
     ENCODINGS,

@@ -17,7 +17,7 @@ from simjudge.core.files import atomic_folder, check_output, output_path
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.method.multiple_tests import holm
-from simjudge.page.page_templates import load_template
+from simjudge.page.html import load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.headings import HEADINGS
@@ -25,8 +25,18 @@ from simjudge.questions.certify.inputs import describe_inputs
 from simjudge.questions.certify.masks import MASKS, context_masks, write_mask_csv
 from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
-from simjudge.results.result_folder import ABLATION, DRIVES, OBJECTS, RESULT, SETS, SWEEP, refuse_studies, write_json
-from simjudge.results.saved_result import Result, load_results
+from simjudge.results.saved_result import (
+    ABLATION,
+    DRIVES,
+    OBJECTS,
+    RESULT,
+    SETS,
+    SWEEP,
+    Result,
+    load_results,
+    refuse_studies,
+    write_json,
+)
 from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"

@@ -31,7 +31,7 @@ def compare(
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p."""
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     limit = gap_limit(fail_on, settings)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
@@ -46,7 +46,7 @@ def compare(
     print_note(f"next: {result.next_step}")
     print_note(f"result in {out}; to look at it: simjudge report {out}")
     if limit is not None:
-        from simjudge.results.gap_limit import NamedComparison
+        from simjudge.results.saved_result import NamedComparison
 
         exit_if_gap(limit, [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)

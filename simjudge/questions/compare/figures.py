@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
+from simjudge.page.figures import ReportFigure, add_axes, axes_size, report_style
 from simjudge.page.palette import entry_colours, series_colours
-from simjudge.page.report_figure import ReportFigure, add_axes, axes_size, report_style
 from simjudge.questions.compare.class_figures import (
     HEIGHT,
     LEGEND_HEIGHT,

@@ -11,20 +11,21 @@ from pathlib import Path
 from markupsafe import Markup
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.page.inline_svg import element
+from simjudge.page.html import element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, series_colours
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import Crop, crops_without_images
-from simjudge.results.gallery_selection import (
+from simjudge.results.gallery import (
     HIGHEST,
     LOWEST,
     MEDIAN,
     ONLY_A,
     ONLY_B,
     PER_KIND,
+    Crop,
     GalleryItem,
+    crops_without_images,
     select_items,
 )
 from simjudge.results.result_fields import CropFields, read_gallery

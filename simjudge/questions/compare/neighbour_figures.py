@@ -10,17 +10,15 @@ from matplotlib.axes import Axes
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import decode_image
+from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT
-from simjudge.page.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.compare.class_figures import DASHED
 from simjudge.questions.compare.gallery_cards import box_colours, load_gallery
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import Crop
-from simjudge.results.gallery_selection import GalleryItem
-from simjudge.results.result_folder import RESULT
-from simjudge.results.saved_result import Result
+from simjudge.results.gallery import Crop, GalleryItem
+from simjudge.results.saved_result import RESULT, Result
 
 CELL = 104.0
 """Side of a crop with its margins, points."""

@@ -13,8 +13,7 @@ from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.version import version
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
+from simjudge.page.html import FigureEmbedder, load_template
 from simjudge.page.palette import series_colours
 from simjudge.questions.compare.detector_sentences import HEADS
 from simjudge.questions.compare.figures import overlap_figure

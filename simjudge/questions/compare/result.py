@@ -21,18 +21,23 @@ from simjudge.questions.compare.facts import INVENTED, balance_sentence, control
 from simjudge.questions.compare.next_steps import next_step
 from simjudge.questions.compare.result_tables import comparison_table, latex_table, sweep_table
 from simjudge.results.context_table import ContextTable
-from simjudge.results.result_folder import SWEEP, check_result_folder
-from simjudge.results.saved_result import Result, comparison_from_content, sweep_from_content
+from simjudge.results.saved_result import (
+    SWEEP,
+    Result,
+    check_result_folder,
+    comparison_from_content,
+    sweep_from_content,
+)
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import Comparison, Source, compare_sets
 from simjudge.studies.join_cluster import join_runner
 from simjudge.studies.sweep import Sweep, sweep_sets
-from simjudge.terminal.tables import table_text
+from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:
-    from simjudge.page.report_figure import Figures, ReportFigure
+    from simjudge.page.figures import Figures, ReportFigure
 
 KindOfResult = TypeVar("KindOfResult", bound=KeptResult)
 

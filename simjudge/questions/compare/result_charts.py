@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 
 from simjudge.method.method import Method
 from simjudge.page.chart_data import OverlapPoint, round_up
+from simjudge.page.figures import LabelBox, ReportFigure, axes_size, place_labels, plain_text
 from simjudge.page.number_format import format_number, format_short
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
-from simjudge.page.point_labels import Rectangle, place_labels
-from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.questions.compare.class_figures import DASHED, set_axes
 from simjudge.questions.compare.verdict_rows import entry_tooltip, w1_axis_end
 from simjudge.results.context_table import OVERALL
@@ -114,7 +113,7 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
 
     labels = [plain_text(p.label, 40) for p in named]
     spots = [at(p, p.entry.numbers.mean_w1 or 0.0) for p in named]
-    marks: list[Rectangle] = []
+    marks: list[LabelBox] = []
     for point in points:
         x, y = at(point, point.entry.numbers.mean_w1 or 0.0)
         radius = ((SMALL_POINT_AREA if point.small else POINT_AREA) ** 0.5) / 2 + 1

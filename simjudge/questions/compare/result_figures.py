@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from simjudge.page.figure_files import file_name, save_drawn
-from simjudge.page.report_figure import Figures, ReportFigure
+from simjudge.page.figures import Figures, ReportFigure, file_name, save_drawn
 from simjudge.questions.compare.class_figures import (
     FEW_CONTEXTS,
     context_map,

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses
 from simjudge.method.patch_size import small_patch_note
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import DASH
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.detector_sentences import (

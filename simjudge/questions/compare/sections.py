@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.page.chart_data import NothingToDrawError, missed_share, performances
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import format_percent
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences

@@ -20,7 +20,7 @@ def sweep(
 ) -> None:
     """Compare A and B along theta and along the patch size: W1, overlap and batch size, as in the paper."""
     from simjudge.questions.compare.result import sweep as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     result = run(a, b, out, settings=settings, log=print_note, progress=progress)
     print_table(result.table)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.palette import entry_colours
 from simjudge.questions.compare.figures import sweep_panels
 from simjudge.questions.compare.result_charts import sweep_entries

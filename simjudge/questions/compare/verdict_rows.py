@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from simjudge.page.chart_data import axis_ticks, round_up
-from simjudge.page.inline_svg import element
+from simjudge.page.html import element
 from simjudge.page.number_format import format_gap, format_number, format_p, format_percent, format_short
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.results.saved_result import ResultEntry

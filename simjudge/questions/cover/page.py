@@ -18,11 +18,9 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
+from simjudge.page.html import FigureEmbedder, load_template
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.questions.cover.result import CoverResult, UncoveredContext
 from simjudge.questions.cover.run import cover_contexts
 from simjudge.questions.cover.settings import CoverSettings

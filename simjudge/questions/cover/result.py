@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.questions.cover.newly_covered import NewlyCovered
 from simjudge.questions.cover.unreachable import REASONS
-from simjudge.results.result_folder import write_json, write_rows
+from simjudge.results.saved_result import write_json, write_rows
 
 COVER, CURVE, UNCOVERED = "cover.json", "curve.csv", "uncovered.csv"
 """Names of the files in the folder of a coverage search."""

@@ -39,7 +39,7 @@ def doctor(
     from simjudge.questions.doctor.doctor import diagnose
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph
     from simjudge.questions.doctor.usable_for import NO
-    from simjudge.results.result_folder import write_json
+    from simjudge.results.saved_result import write_json
 
     if source is not None and live:
         raise UsageError(f"{source} or --live: give one of them")
@@ -60,7 +60,7 @@ def doctor(
 def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
     from simjudge.questions.doctor.usable_for import NO
-    from simjudge.terminal.tables import print_wrapped_table
+    from simjudge.terminal.common import print_wrapped_table
 
     typer.echo(f"{found.path}: {found.kind}")
     if found.topics:

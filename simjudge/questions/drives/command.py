@@ -39,7 +39,7 @@ def compare_drives(
 ) -> None:
     """Compare simulated drives with real ones of the same course: lateral, heading and speed error, steering effort."""
     from simjudge.questions.drives.result import compare_drives as compare
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     if drives.count(_KEPT) != 1:
         raise UsageError(

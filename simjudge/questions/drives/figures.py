@@ -9,9 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
-from simjudge.page.figure_files import file_name
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import Figures, ReportFigure, add_axes, report_style
 from simjudge.questions.drives.saved import COURSE, REAL, SIM, SavedDrives
 from simjudge.questions.drives.words import w1_by_place
 

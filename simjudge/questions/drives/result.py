@@ -9,16 +9,16 @@ from typing import Any
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, no_log
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.page.figures import Figures
 from simjudge.page.kept_result import KeptResult, ResultKind
-from simjudge.page.report_figure import Figures
 from simjudge.questions.drives.comparison import DriveComparison, DriveSource, compare_drive_sets
 from simjudge.questions.drives.figures import drive_figures
 from simjudge.questions.drives.page import report_drives
 from simjudge.questions.drives.saved import SavedDrives, load_drive_result
 from simjudge.questions.drives.settings import DriveComparisonSettings
 from simjudge.questions.drives.words import drives_table, headline, lead, metric_sentence
-from simjudge.results.result_folder import check_result_folder
-from simjudge.terminal.tables import table_text
+from simjudge.results.saved_result import check_result_folder
+from simjudge.terminal.common import table_text
 
 
 class DriveComparisonResult(KeptResult):

@@ -17,9 +17,9 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text
 from simjudge.method.verdicts import Verdict
-from simjudge.results.arrow_columns import column_numbers, number_column, unreadable_table
+from simjudge.results.context_table import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
-from simjudge.results.result_folder import DRIVES, LINES, WINDOWS, atomic_result, write_json
+from simjudge.results.saved_result import DRIVES, LINES, WINDOWS, atomic_result, write_json
 
 REAL, SIM, COURSE = 0, 1, 2
 """Sides, as the tables number them."""

@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.core.exit_codes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -100,7 +99,7 @@ def check(
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_checks
     from simjudge.sim.testing.contract_scene import LENS, contract_scene
     from simjudge.sim.testing.engine_checks import scene_cameras
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:

@@ -15,7 +15,7 @@ import numpy as np
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.version import version
-from simjudge.page.page_templates import load_template
+from simjudge.page.html import load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.questions.engines.comparison import (

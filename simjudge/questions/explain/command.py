@@ -35,7 +35,7 @@ def explain(
     from simjudge.questions.explain.page import PAGE
     from simjudge.questions.explain.page import explain as run
     from simjudge.questions.explain.words import detail_sentences, explanation_table, headline, lead
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress

@@ -12,7 +12,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.version import version
 from simjudge.method.certainty import Certainty
 from simjudge.method.verdicts import GAPS
-from simjudge.results.result_folder import write_json, write_rows
+from simjudge.results.saved_result import write_json, write_rows
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
 EXPLANATION, EXPLANATION_TABLE = "explain.json", "explain.csv"

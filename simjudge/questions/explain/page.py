@@ -16,9 +16,8 @@ from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import MARGIN
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import frame_uri, load_template
+from simjudge.page.figures import save_figure
+from simjudge.page.html import FigureEmbedder, frame_uri, load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.explain.explanation import CauseShare, Explanation
 from simjudge.questions.explain.run import explain_sets

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from simjudge.page.chart_data import round_up
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.explain.explanation import EXPLAINS, WIDENS, Explanation, Interval
 from simjudge.questions.explain.words import filter_words, rest_words
 

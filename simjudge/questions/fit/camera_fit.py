@@ -16,7 +16,7 @@ from simjudge.core.installed import CAMERA, find_file
 from simjudge.core.version import version
 from simjudge.core.yaml_file import read_yaml
 from simjudge.method.certainty import Certainty
-from simjudge.results.result_folder import write_json
+from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.camera.calibration_file import holds_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import Step

@@ -42,7 +42,7 @@ def fit(
     """
     from simjudge.questions.fit.camera_fit import PAGE
     from simjudge.questions.fit.page import fit as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),

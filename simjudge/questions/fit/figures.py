@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.questions.fit.camera_fit import CameraFit
 from simjudge.questions.fit.lidar_fit import LidarFit
 

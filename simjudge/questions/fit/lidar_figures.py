@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import LINE_WIDTH, ReportFigure, add_axes, report_style
 from simjudge.questions.fit.lidar_fit import FittedDivergence, LidarFit
 
 _WIDTH, _HEIGHT = 640.0, 280.0

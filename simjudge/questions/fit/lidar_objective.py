@@ -16,7 +16,7 @@ from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.detectors.clouds.cloud_detection import detect_clouds
 from simjudge.questions.fit.camera_fit import HeldOutW1
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.results.result_folder import write_json
+from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_clouds
 from simjudge.studies.comparison import compare_sets
 

@@ -18,10 +18,9 @@ from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import SIGNIFICANCE
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.figures import save_figure
+from simjudge.page.html import FigureEmbedder, frame_uri, load_template
 from simjudge.page.number_format import format_number, format_p
-from simjudge.page.page_templates import frame_uri, load_template
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.fit.camera_fit import BEFORE_AND_AFTER, COURSE, PAGE, CameraFit
 from simjudge.questions.fit.figures import course_figure, held_out_figure

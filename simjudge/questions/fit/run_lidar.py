@@ -41,7 +41,7 @@ from simjudge.questions.fit.lidar_renderings import (
 from simjudge.questions.fit.lidar_sides import read_side, split_clouds, take_clouds
 from simjudge.questions.fit.ring_distributions import ring_distributions
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.results.result_folder import write_json
+from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.lidar.object_points import points_on_objects
 from simjudge.sim.sensors.lidar.ring_statistics import RingStatistics, ring_samples, ring_statistics
 from simjudge.studies.comparison import Source

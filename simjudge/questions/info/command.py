@@ -27,7 +27,7 @@ def info(
         return
     from simjudge.core.display import SummaryTable, summary_line
     from simjudge.questions.info.contents import info as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = run(path, image_topic=image_topic, allow_outside=settings.allow_outside)
     out = Console(soft_wrap=True, highlight=False)

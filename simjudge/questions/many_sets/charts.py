@@ -11,9 +11,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 
 from simjudge.core.arrays import FloatArray
+from simjudge.page.figures import ReportFigure, axes_size, plain_text
 from simjudge.page.number_format import format_gap, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure, axes_size, plain_text
 from simjudge.questions.compare.class_figures import set_axes
 from simjudge.questions.many_sets.saved import SetsComparison
 from simjudge.results.saved_result import ResultEntry

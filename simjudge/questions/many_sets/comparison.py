@@ -30,7 +30,7 @@ from simjudge.questions.many_sets.pairs import (
     wanted_comparisons,
 )
 from simjudge.questions.many_sets.saved import ManySetsResult, many_sets_from_content, save_many_sets
-from simjudge.results.result_folder import check_result_folder
+from simjudge.results.saved_result import check_result_folder
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import add_pointwise, entry_numbers, painted_sets, side_numbers

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 
 from simjudge.page.chart_data import NothingToDrawError, round_up
-from simjudge.page.figure_files import file_name
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
 from simjudge.page.palette import LIGHT, series_colours
-from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.compare.neighbour_figures import neighbour_figures
 from simjudge.questions.many_sets.charts import (
     KIND_COLOURS,

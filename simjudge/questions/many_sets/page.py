@@ -8,9 +8,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output
 from simjudge.core.progress import Log
 from simjudge.core.version import version
-from simjudge.page.figure_files import save_drawn
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.figures import save_drawn
+from simjudge.page.html import FigureEmbedder, is_report, load_template
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.saved import load_many_sets

@@ -13,8 +13,8 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.data.sets import read_set
 from simjudge.page.chart_data import NothingToDrawError
+from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.many_sets.saved import ManySetsResult
 
 SHARES = (0.1, 0.37, 0.63, 0.9)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simjudge.core.display import Summary, SummaryTable
+from simjudge.page.figures import Figures
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.number_format import format_number
-from simjudge.page.report_figure import Figures
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.page import report_sets
 from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets
 from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
-from simjudge.terminal.tables import table_text
+from simjudge.terminal.common import table_text
 
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
 

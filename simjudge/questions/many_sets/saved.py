@@ -14,8 +14,16 @@ from simjudge.core.field_types import Choice, Text
 from simjudge.method.verdicts import Verdict
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import ClassKey, EntryFields, InputFields, OpenFields, ParameterFields, read_checked
-from simjudge.results.result_folder import EXAMPLES, SETS, SETS_TABLE, atomic_result, write_json, write_rows
-from simjudge.results.saved_result import ResultEntry, result_entries
+from simjudge.results.saved_result import (
+    EXAMPLES,
+    SETS,
+    SETS_TABLE,
+    ResultEntry,
+    atomic_result,
+    result_entries,
+    write_json,
+    write_rows,
+)
 
 
 class StudyEntryFields(EntryFields):

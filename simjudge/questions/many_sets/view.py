@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.figures import POINTS_PER_INCH, ReportFigure
+from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.report_figure import POINTS_PER_INCH, ReportFigure
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.neighbour_figures import neighbour_figures
 from simjudge.questions.compare.words import sample_words
@@ -29,7 +29,7 @@ from simjudge.questions.many_sets.figures import (
 from simjudge.questions.many_sets.pictures import read_pictures
 from simjudge.questions.many_sets.saved import Example, ManySetsResult, SetsComparison, study_verdict
 from simjudge.questions.many_sets.tables import KindRow, kind_rows, kind_sentences
-from simjudge.results.gallery_selection import HIGHEST, LOWEST
+from simjudge.results.gallery import HIGHEST, LOWEST
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words
 

@@ -10,9 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
-from simjudge.page.figure_files import file_name
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import Figures, ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.objects.saved import ObjectResult, SeriesPair
 from simjudge.questions.objects.words import row_title
 

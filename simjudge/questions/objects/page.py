@@ -19,9 +19,8 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.images import decode_image, encode_jpeg, encode_png
 from simjudge.core.progress import Log
 from simjudge.core.version import version
-from simjudge.page.figure_files import save_drawn
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.figures import save_drawn
+from simjudge.page.html import FigureEmbedder, is_report, load_template
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.figures import (
     colour_figures,
@@ -41,8 +40,8 @@ from simjudge.questions.objects.words import (
     row_p,
     signed,
 )
-from simjudge.results.result_folder import PICTURES
-from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.saved_result import PICTURES
+from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 _COLOURS = {DIFFERS: "gap", WITHIN_FLOOR: "small-gap", NOT_SHOWN: "predicts", TOO_FEW: "too-few"}
 """Verdict to the name of its colour in the palette."""

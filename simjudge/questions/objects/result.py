@@ -9,8 +9,8 @@ from typing import Any
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.page.figures import Figures
 from simjudge.page.kept_result import KeptResult, ResultKind
-from simjudge.page.report_figure import Figures
 from simjudge.questions.objects.comparison import ObjectComparison, compare_by_objects
 from simjudge.questions.objects.figures import object_figures
 from simjudge.questions.objects.inputs import ObjectSource
@@ -19,8 +19,8 @@ from simjudge.questions.objects.pictures import object_pictures
 from simjudge.questions.objects.saved import ObjectResult, load_object_result
 from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.questions.objects.words import fact_lines, headline, lead, objects_table, rest_line
-from simjudge.results.result_folder import check_result_folder
-from simjudge.terminal.tables import table_text
+from simjudge.results.saved_result import check_result_folder
+from simjudge.terminal.common import table_text
 
 
 class ObjectComparisonResult(KeptResult):

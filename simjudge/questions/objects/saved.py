@@ -19,10 +19,10 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.images import RgbImage, encode_png
-from simjudge.results.arrow_columns import column_numbers, number_column, unreadable_table
+from simjudge.results.context_table import column_numbers, number_column, unreadable_table
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
-from simjudge.results.result_folder import OBJECTS, PICTURES, SERIES, atomic_result, write_json
-from simjudge.results.series_verdicts import AGAIN, HALVES, SERIES_VERDICTS
+from simjudge.results.saved_result import OBJECTS, PICTURES, SERIES, atomic_result, write_json
+from simjudge.results.verdict_words import AGAIN, HALVES, SERIES_VERDICTS
 
 Sensor = Literal["camera", "lidar"]
 _COLUMNS = ("row", "time", "real", "virtual")

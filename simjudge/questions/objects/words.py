@@ -8,7 +8,7 @@ from typing import Any
 from simjudge.core.display import SummaryTable
 from simjudge.objects.image_quality.piqe_scale import piqe_class
 from simjudge.questions.objects.saved import ObjectResult
-from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 
 _COLUMNS = (
     "sensor", "metric", "subject", "verdict", "unit", "real", "virtual", "difference", "95 %", "floor", "x floor",

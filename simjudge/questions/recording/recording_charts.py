@@ -11,8 +11,8 @@ from matplotlib.colors import ListedColormap
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.images import RgbImage
+from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style
 from simjudge.page.palette import LIGHT, SERIES
-from simjudge.page.report_figure import ReportFigure, add_axes, plain_text, report_style
 from simjudge.questions.recording.cloud_scale import HEIGHT_COLOURS, CloudScale, grid_places
 from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries
 

@@ -22,11 +22,9 @@ from simjudge.core.images import ImageError, RgbImage, encode_jpeg
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.version import version
 from simjudge.geometry.poses import Trajectory
-from simjudge.page.figure_files import save_figure
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import is_report, load_template
+from simjudge.page.figures import ReportFigure, save_figure
+from simjudge.page.html import FigureEmbedder, is_report, load_template
 from simjudge.page.palette import class_colours
-from simjudge.page.report_figure import ReportFigure
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import box_corners, cloud_pictures
 from simjudge.questions.recording.cloud_scale import CloudScale

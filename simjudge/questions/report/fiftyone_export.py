@@ -13,8 +13,7 @@ from simjudge.core.files import atomic_folder, check_output
 from simjudge.core.progress import Advance
 from simjudge.core.version import version
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames, read_result_frames
-from simjudge.results.result_folder import write_json
-from simjudge.results.saved_result import Result
+from simjudge.results.saved_result import Result, write_json
 
 MISSING = "FiftyOne is not installed, which writes it: pip install 'simjudge[fiftyone]'"
 NO_DATABASE = (

@@ -10,8 +10,8 @@ from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
+from simjudge.page.html import is_report
 from simjudge.page.kept_result import kind_of
-from simjudge.page.page_templates import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, HTML, Report, ReportSettings
 from simjudge.questions.compare.detector_sentences import verdicts_said
 from simjudge.questions.compare.number_table import is_number_table, write_csv
@@ -20,7 +20,7 @@ from simjudge.questions.compare.result_figures import save_figures
 from simjudge.questions.compare.result_tables import is_latex_table, write_latex
 from simjudge.questions.recording.recording_view import report_recording
 from simjudge.questions.report.report_export import export_report
-from simjudge.results.result_folder import RESULT, SETS, SWEEP, refuse_studies
+from simjudge.results.saved_result import RESULT, SETS, SWEEP, refuse_studies
 
 
 @takes_setting_keywords

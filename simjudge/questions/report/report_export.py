@@ -12,8 +12,7 @@ from simjudge.page.report_settings import FIFTYONE, RRD, Report, ReportSettings
 from simjudge.questions.compare.detector_sentences import verdicts_said
 from simjudge.questions.report.fiftyone_export import write_fiftyone
 from simjudge.questions.report.rerun_export import write_rrd
-from simjudge.results.result_folder import RESULT
-from simjudge.results.saved_result import load_result
+from simjudge.results.saved_result import RESULT, load_result
 
 _USED = ("to", "overwrite")
 _LOOK = {

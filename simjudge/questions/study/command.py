@@ -12,7 +12,7 @@ from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:
     from simjudge.questions.study.run import StudyResult
-    from simjudge.results.gap_limit import GapLimit
+    from simjudge.results.saved_result import GapLimit
 
 app = typer.Typer(help="Run experiments of several steps.", no_args_is_help=True)
 

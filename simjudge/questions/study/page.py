@@ -16,8 +16,7 @@ from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
-from simjudge.page.inline_svg import FigureEmbedder
-from simjudge.page.page_templates import load_template
+from simjudge.page.html import FigureEmbedder, load_template
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation.saved import is_ablation, load_ablation
 from simjudge.questions.ablation.view import make_ablation_view
@@ -34,9 +33,8 @@ from simjudge.questions.objects.saved import is_object_result, load_object_resul
 from simjudge.questions.objects.words import fact_lines, headline, lead
 from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
-from simjudge.results.gallery_selection import HIGHEST
-from simjudge.results.result_folder import RESULT, SETS, SWEEP
-from simjudge.results.saved_result import Result, load_result
+from simjudge.results.gallery import HIGHEST
+from simjudge.results.saved_result import RESULT, SETS, SWEEP, Result, load_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.studies.study_findings import StudyFinding
 

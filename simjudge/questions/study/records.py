@@ -22,7 +22,7 @@ from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.progress import Log, no_log
 from simjudge.core.version import version
 from simjudge.questions.study.file import Study, StudyStep
-from simjudge.results.result_folder import STUDY_FILE
+from simjudge.results.saved_result import STUDY_FILE
 
 LOGS = "logs"
 WORK = ".work"

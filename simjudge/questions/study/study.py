@@ -23,9 +23,7 @@ from simjudge.questions.study.listing import load_study
 from simjudge.questions.study.page import write_study_page
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps
 from simjudge.questions.study.steps import ANY_NAME, SAME_NAMES, Verb
-from simjudge.results.gap_limit import NamedComparison
-from simjudge.results.result_folder import RESULT, SETS
-from simjudge.results.saved_result import load_result
+from simjudge.results.saved_result import RESULT, SETS, NamedComparison, load_result
 from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive

@@ -30,7 +30,7 @@ from simjudge.questions.study.records import (
     read_plan,
 )
 from simjudge.questions.study.steps import Verb, do_step
-from simjudge.results.result_folder import STUDY_FILE
+from simjudge.results.saved_result import STUDY_FILE
 
 _DIGITS = 16
 """Digits of a digest in the names of unfinished work."""

@@ -7,8 +7,8 @@ import pytest
 from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figure_files import write_figure_data
-from simjudge.page.inline_svg import FigureEmbedder
+from simjudge.page.figures import write_figure_data
+from simjudge.page.html import FigureEmbedder
 from simjudge.questions.ablation.comparison import compare_variants
 from simjudge.questions.ablation.figures import ablation_figures, question_figure
 from simjudge.questions.ablation.saved import QUESTIONS, TRAINED_BASELINE, AblationResult

@@ -20,7 +20,7 @@ from simjudge.questions.objects.comparison import compare_by_objects
 from simjudge.questions.objects.pictures import object_pictures
 from simjudge.questions.objects.saved import load_object_result
 from simjudge.questions.objects.settings import ObjectSettings
-from simjudge.results.series_verdicts import AGAIN, DIFFERS, HALVES, NOT_SHOWN
+from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN
 
 
 def compared(real, virtual, again=None, **settings):

@@ -79,7 +79,7 @@ def test_instants_with_a_picture_are_preferred(tmp_path):
 
 
 def test_figures_are_saved(drive, tmp_path, monkeypatch):
-    monkeypatch.setattr("simjudge.page.figure_files.KINDS", ("svg",))
+    monkeypatch.setattr("simjudge.page.figures.KINDS", ("svg",))
     report(drive, tmp_path / "x.html", instants=1, figures=tmp_path / "figures", radius=8.0)
     names = {"scan_points_0.20s_top", "scan_points_0.20s_perspective", "course", "gps_1", "imu_1"}
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {

@@ -22,9 +22,8 @@ from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.steering_units import steering_unit
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.drives.comparison import DriveComparison
-from simjudge.questions.drives.live import LiveDrives, compare_live
 from simjudge.questions.drives.page import report_drives
+from simjudge.questions.drives.run import DriveComparison, LiveDrives, compare_live
 from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.live_drive_settings import drive_settings
 

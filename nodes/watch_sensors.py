@@ -17,7 +17,7 @@ from simjudge.data.rosbag2.recorded_clouds import TRUTH
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
-from simjudge.questions.watch.watch_screen import Screen
+from simjudge.questions.watch import Screen
 from simjudge.ros.node_interfaces import WATCHED_SENSORS
 from simjudge.sim.sensors.cloud_series import boxes_of_message
 from simjudge.sim.sensors.lidar.laser_scan import scan_points

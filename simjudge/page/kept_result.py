@@ -121,9 +121,9 @@ class ResultKind:
 
 
 _HOMES = {
-    OBJECTS: "simjudge.questions.objects.result",
-    DRIVES: "simjudge.questions.drives.result",
-    SETS: "simjudge.questions.many_sets.result",
+    OBJECTS: "simjudge.questions.objects.run",
+    DRIVES: "simjudge.questions.drives.run",
+    SETS: "simjudge.questions.many_sets.page",
 }
 """The file by which a kind is known, and the module that has it as KIND."""
 

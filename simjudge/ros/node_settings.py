@@ -14,7 +14,7 @@ from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.data.rosbag2.recording_form import COMPRESSIONS
 from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
-from simjudge.questions.watch.watch_screen import ScreenTarget
+from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.sim.driving.manual import JoystickMap

@@ -12,7 +12,7 @@ from made_results import made_contexts, made_set, write_result, write_sweep
 from simjudge.page.figures import ReportFigure
 from simjudge.page.html import FigureEmbedder, inline_svg
 from simjudge.page.palette import LIGHT
-from simjudge.questions.compare.figures import (
+from simjudge.questions.compare.charts import (
     context_map,
     performance_distributions,
     sweep_panels,

@@ -14,7 +14,7 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.questions.compare.gallery_cards import make_gallery
+from simjudge.questions.compare.figures import make_gallery
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import (

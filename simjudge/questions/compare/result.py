@@ -16,10 +16,9 @@ from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.verdicts import Verdict
 from simjudge.page.kept_result import KeptResult, kind_of
-from simjudge.questions.compare.detector_sentences import overall_headline, overall_meaning
-from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, saved_kinds
-from simjudge.questions.compare.next_steps import next_step
-from simjudge.questions.compare.result_tables import comparison_table, latex_table, sweep_table
+from simjudge.questions.compare.facts import INVENTED, balance_sentence, control_sentence, next_step, saved_kinds
+from simjudge.questions.compare.tables import comparison_table, latex_table, sweep_table
+from simjudge.questions.compare.words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
     SWEEP,
@@ -110,13 +109,13 @@ class ShownResult(KeptResult):
     @property
     def figures(self) -> Figures:
         """All figures by name, not drawn yet: `result.figures["overview"]()` draws one; `savefig` saves it."""
-        from simjudge.questions.compare.result_figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
+        from simjudge.questions.compare.figures import result_figures  # noqa: PLC0415 - matplotlib is slow to import
 
         return result_figures(self.saved)
 
     def plot(self) -> ReportFigure:
         """Draw the result at a glance; `savefig` saves it as SVG or PDF."""
-        from simjudge.questions.compare.figures import plot  # noqa: PLC0415 - matplotlib is slow to import
+        from simjudge.questions.compare.charts import plot  # noqa: PLC0415 - matplotlib is slow to import
 
         return plot(self.saved)
 

@@ -1,4 +1,4 @@
-"""Covering what a simulation lacks, with what a person reads: the page, the curve, and what stays uncovered."""
+"""A coverage search with what a person reads: sentences, the page, the curve, and what stays uncovered."""
 
 from __future__ import annotations
 
@@ -21,12 +21,48 @@ from simjudge.data.sources import as_frames
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.html import FigureEmbedder, load_template
 from simjudge.page.palette import LIGHT
-from simjudge.questions.cover.result import CoverResult, UncoveredContext
+from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
 from simjudge.questions.cover.run import cover_contexts
 from simjudge.questions.cover.settings import CoverSettings
-from simjudge.questions.cover.unreachable import REASONS
-from simjudge.questions.cover.words import cover_sentences
+from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.camera import Camera
+
+
+def cover_sentences(found: CoverResult) -> list[str]:
+    """Say how much the pictures cover, beside random ones, and what stays uncovered."""
+    before, after = float(found.curve.overlap[0]), float(found.curve.overlap[-1])
+    lines = [
+        f"O_A rises from {before:.3f} to {after:.3f} with {_pictures(found.count)}",
+        f"with {_pictures(len(found.random.overlap) - 1)} at random, O_A would be {found.random.overlap[-1]:.3f}",
+    ]
+    if not found.count:
+        lines = [f"O_A is {before:.3f}; no picture of this scene that was tried covers more"]
+    elif found.same_labels == found.count:
+        lines.append("every picture has exactly the labels that were predicted")
+    else:
+        lines.append(f"{found.count - found.same_labels} of {found.count} pictures have other labels than predicted")
+    if found.newly_covered is not None:
+        lines.append(_judged(found.newly_covered))
+    lines += [f"{number} contexts stay uncovered: {reason}" for reason, number in found.reasons().items()]
+    return lines
+
+
+def _judged(newly: NewlyCovered) -> str:
+    """W1 on the newly covered contexts, beside what chance gives."""
+    sure = newly.certainty
+    verdict = verdict_words(sure.verdict, sure.margin)
+    if newly.mean_w1 is None or sure.noise is None:
+        return f"W1 on the {newly.contexts} newly covered contexts cannot be told: {verdict}"
+    gap = "" if sure.gap is None else f"the gap is {sure.gap:.3f} (95 %: {sure.gap_low:.3f} to {sure.gap_high:.3f}), "
+    return (
+        f"on the {newly.contexts} newly covered contexts {gap}W1 {newly.mean_w1:.3f}, by chance {sure.noise:.3f}: "
+        f"{verdict}"
+    )
+
+
+def _pictures(count: int) -> str:
+    return f"{count} new picture" + ("" if count == 1 else "s")
+
 
 PAGE = "cover.html"
 """Name of the page in the folder of a coverage search."""

@@ -27,7 +27,7 @@ def compare(
     seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
-    from simjudge.questions.engines.result import compare_engines
+    from simjudge.questions.engines.run import compare_engines
 
     result = compare_engines(
         scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,

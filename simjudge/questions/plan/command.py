@@ -24,7 +24,7 @@ def plan(
     With A alone, B is taken to be a set of as many frames that shows like surroundings as often.
     """
     from simjudge.questions.plan.plan import plan as run
-    from simjudge.questions.plan.table import plan_sentences, plan_table
+    from simjudge.questions.plan.plan import plan_sentences, plan_table
     from simjudge.results.saved_result import write_json
     from simjudge.terminal.common import print_table
 

@@ -8,8 +8,7 @@ from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.ablation.comparison import compare_variants
-from simjudge.questions.ablation.saved import (
+from simjudge.questions.ablation import (
     AS_FAR,
     DIFFERS,
     FARTHER,
@@ -22,6 +21,7 @@ from simjudge.questions.ablation.saved import (
     UNKNOWN,
     WORTH,
     compare_distance,
+    compare_variants,
     is_ablation,
     load_ablation,
     rank_verdict,

@@ -9,14 +9,20 @@ from ablation_sets import CHANGES, SETTINGS, ablation_predictions
 from simjudge.page.chart_data import NothingToDrawError
 from simjudge.page.figures import write_figure_data
 from simjudge.page.html import FigureEmbedder
-from simjudge.questions.ablation.comparison import compare_variants
-from simjudge.questions.ablation.figures import ablation_figures, question_figure
-from simjudge.questions.ablation.saved import QUESTIONS, TRAINED_BASELINE, AblationResult
-from simjudge.questions.ablation.view import make_ablation_view, ranking_sentences
+from simjudge.questions.ablation import (
+    QUESTIONS,
+    TRAINED_BASELINE,
+    AblationResult,
+    ablation_figures,
+    compare_variants,
+    make_ablation_view,
+    question_figure,
+    ranking_sentences,
+)
 from simjudge.questions.study.file import Study
-from simjudge.questions.study.page import write_study_page
-from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import StudyResult
+from simjudge.questions.study.study import write_study_page
+from simjudge.questions.study.work import StepRecord
 
 
 @pytest.fixture(scope="module")

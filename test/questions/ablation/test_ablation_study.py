@@ -5,7 +5,7 @@ import yaml
 from red_squares import paint_red_squares
 
 from simjudge.core.installed import STUDY, find_file
-from simjudge.questions.ablation.saved import load_ablation
+from simjudge.questions.ablation import load_ablation
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import VERBS, run_study

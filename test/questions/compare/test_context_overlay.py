@@ -11,7 +11,7 @@ from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import Method
 from simjudge.method.verdicts import Verdict
 from simjudge.page.palette import DARK, VERDICT_COLOURS
-from simjudge.questions.compare.context_overlay import (
+from simjudge.questions.watch import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,
     context_colours,

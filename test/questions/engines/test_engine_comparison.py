@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from simjudge.core.object_tables import Objects
-from simjudge.questions.engines.comparison import (
+from simjudge.questions.engines.run import (
     EngineView,
     compare_boxes,
     comparison_numbers,
     image_difference,
     root_mean_square,
     views_as_frames,
+    write_page,
 )
-from simjudge.questions.engines.page import write_page
 from simjudge.sim.capture.label_rules import Labelling
 
 

@@ -14,8 +14,8 @@ from simjudge.data.sets import write_set
 from simjudge.detectors.detection import detect
 from simjudge.method.verdicts import GAPS
 from simjudge.questions.explain import run as explain_module
-from simjudge.questions.explain.explanation import CANNOT_TELL_CAUSE, EXPLAINS
-from simjudge.questions.explain.label_margins import LabelMargins
+from simjudge.questions.explain.changed_sets import LabelMargins
+from simjudge.questions.explain.result import CANNOT_TELL_CAUSE, EXPLAINS
 from simjudge.questions.explain.run import explain_sets
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference

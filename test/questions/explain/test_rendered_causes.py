@@ -8,7 +8,7 @@ import pytest
 from red_room import FAST, RedBoxes, photograph, write_camera, write_drive, write_poses, write_room
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.explain.explanation import EXPLAINS
+from simjudge.questions.explain.result import EXPLAINS
 from simjudge.questions.explain.run import explain_sets
 from simjudge.sim.capture.replaying import replay
 

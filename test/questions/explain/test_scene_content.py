@@ -12,10 +12,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects
 from simjudge.data.sets import write_set
-from simjudge.questions.explain.explanation import UNLISTED
+from simjudge.questions.explain.changed_sets import NO_PAIRS, paste_step
+from simjudge.questions.explain.page import detail_sentences, filter_words, headline
+from simjudge.questions.explain.result import UNLISTED
 from simjudge.questions.explain.run import explain_sets
-from simjudge.questions.explain.scene_content import NO_PAIRS, paste_step
-from simjudge.questions.explain.words import detail_sentences, filter_words, headline
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 

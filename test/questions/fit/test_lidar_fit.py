@@ -12,10 +12,9 @@ from markupsafe import escape
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds.cloud_set import Cloud, CloudBoxes, CloudSet
-from simjudge.questions.fit.lidar_fit import DIVERGENCE, LIDAR_PAGE_FILES
-from simjudge.questions.fit.lidar_sides import take_clouds
-from simjudge.questions.fit.ring_distributions import ring_distributions
-from simjudge.questions.fit.run_lidar import fit_lidar
+from simjudge.questions.fit.lidar_estimates import ring_distributions
+from simjudge.questions.fit.result import DIVERGENCE, LIDAR_PAGE_FILES
+from simjudge.questions.fit.run_lidar import fit_lidar, take_clouds
 from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_cloud, degraded_clouds
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.lidar.ring_statistics import RingSamples, ring_samples, ring_statistics

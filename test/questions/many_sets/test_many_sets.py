@@ -16,12 +16,12 @@ from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method import algorithm
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.compare.neighbour_figures import neighbour_figures
+from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.compare.result import compare
-from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.figures import set_figures
 from simjudge.questions.many_sets.page import report_sets
-from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.results.saved_result import load_result
 
 SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}

@@ -16,9 +16,8 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.camera_series import camera_series
 from simjudge.objects.image_quality.colour_histograms import colour_differences, colour_histograms
 from simjudge.objects.map_agreement import FREE, OCCUPIED, ONLY_REAL, ONLY_VIRTUAL
-from simjudge.questions.objects.comparison import compare_by_objects
-from simjudge.questions.objects.pictures import object_pictures
-from simjudge.questions.objects.saved import load_object_result
+from simjudge.questions.objects.result import load_object_result
+from simjudge.questions.objects.run import compare_by_objects, object_pictures
 from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.results.verdict_words import AGAIN, DIFFERS, HALVES, NOT_SHOWN
 

@@ -22,7 +22,7 @@ from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
 from simjudge.page.figures import ReportFigure, plain_text, spread_positions
 from simjudge.page.palette import DARK, LIGHT, SERIES, series_colours
-from simjudge.questions.compare import result_charts as figures
+from simjudge.questions.compare import charts as figures
 from simjudge.questions.compare.class_figures import MAP_COLUMNS
 from simjudge.questions.compare.figures import save_figures
 from simjudge.results.saved_result import Result, ResultEntry, load_results

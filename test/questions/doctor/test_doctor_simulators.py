@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.data.sets import read_set
-from simjudge.questions.doctor import findings as names
+from simjudge.questions.doctor import diagnosis as names
 from simjudge.questions.doctor.diagnosis import NO
 from simjudge.questions.doctor.label_checks import live_line
 from simjudge.questions.doctor.run import diagnose, diagnose_recording

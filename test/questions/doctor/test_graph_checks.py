@@ -7,7 +7,7 @@ from bag_samples import TYPES, header, write_mcap
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.questions.doctor import findings as names
+from simjudge.questions.doctor import diagnosis as names
 from simjudge.questions.doctor.clock_checks import survey_recording
 from simjudge.questions.doctor.live_diagnosis import GraphTopic, TopicEnd, check_graph, diagnose_graph
 from simjudge.sim.sensors.lidar_contract.outcomes import PASS

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from simjudge.questions.compare.result import compare as compare
     from simjudge.questions.compare.result import load_result as load_result
     from simjudge.questions.compare.result import sweep as sweep
-    from simjudge.questions.cover.page import cover as cover
     from simjudge.questions.cover.result import CoverResult as CoverResult
+    from simjudge.questions.cover.run import cover as cover
     from simjudge.questions.cover.settings import CoverSettings as CoverSettings
     from simjudge.questions.doctor.diagnosis import Diagnosis as Diagnosis
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph as diagnose_graph
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from simjudge.questions.drives.run import DriveComparisonResult as DriveComparisonResult
     from simjudge.questions.drives.run import compare_drives as compare_drives
     from simjudge.questions.engines.run import compare_engines as compare_engines
-    from simjudge.questions.explain.page import explain as explain
     from simjudge.questions.explain.result import Explanation as Explanation
+    from simjudge.questions.explain.run import explain as explain
     from simjudge.questions.explain.settings import ExplainSettings as ExplainSettings
     from simjudge.questions.fit.page import fit as fit
     from simjudge.questions.fit.result import CameraFit as CameraFit
@@ -139,7 +139,7 @@ _HOMES = {
     "compare_engines": "simjudge.questions.engines.run",
     "compare_objects": "simjudge.questions.objects.run",
     "convert": "simjudge.data.conversion",
-    "cover": "simjudge.questions.cover.page",
+    "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
     "detect_clouds": "simjudge.detectors.clouds.cloud_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
@@ -147,7 +147,7 @@ _HOMES = {
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
     "drive": "simjudge.sim.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
-    "explain": "simjudge.questions.explain.page",
+    "explain": "simjudge.questions.explain.run",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
     "info": "simjudge.questions.info",

@@ -35,7 +35,7 @@ def cover(
     of A they cover, beside as many random pictures, and which contexts cannot be had in this scene.
     """
     from simjudge.questions.cover.page import PAGE, cover_sentences
-    from simjudge.questions.cover.page import cover as run
+    from simjudge.questions.cover.run import cover as run
 
     found = run(
         a, out, scene=scene, camera=camera, n=n, b=b, vehicle=vehicle, mount=mount, engine=engine, settings=settings,

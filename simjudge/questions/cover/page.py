@@ -13,19 +13,12 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.installed import DEFAULT_CAMERA
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
-from simjudge.data.sources import as_frames
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.html import FigureEmbedder, load_template
 from simjudge.page.palette import LIGHT
 from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
-from simjudge.questions.cover.run import cover_contexts
-from simjudge.questions.cover.settings import CoverSettings
 from simjudge.results.verdict_words import verdict_words
-from simjudge.sim.sensors.camera.camera import Camera
 
 
 def cover_sentences(found: CoverResult) -> list[str]:
@@ -78,56 +71,6 @@ class ContextCard:
 
     picture: str
     text: str
-
-
-@takes_setting_keywords
-def cover(  # noqa: PLR0913 - the options of the command
-    a: FrameSet | str | Path,
-    out: str | Path,
-    *,
-    scene: str | Path,
-    camera: str | Path | Camera = DEFAULT_CAMERA,
-    n: int = 300,
-    b: FrameSet | str | Path | None = None,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    engine: str = "default",
-    settings: CoverSettings,
-    log: Log = no_log,
-    progress: ProgressBar = no_progress,
-) -> CoverResult:
-    """Render the pictures of a scene that resemble most of the contexts of A that B lacks, and write a page.
-
-    Poses are tried by their labels alone, without light; only the chosen pictures are rendered.
-
-    Args:
-        a: the set to be predicted, with labels, or the path of one.
-        out: folder for the pictures, poses.csv, cover.json, curve.csv, uncovered.csv and the page cover.html.
-        scene: a scene's file, or the name of one that comes with simjudge.
-        camera: a camera's file or name, or a camera.
-        n: pictures at most; fewer where no further one would resemble anything new.
-        b: simulated pictures that there are already; None for none.
-        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
-        mount: the camera on the body, in place of a car, as in `simjudge.render`.
-        engine: name of the engine, or `package:Class`.
-        settings: all settings at once; keywords change single ones.
-        log: receives lines that a person should read.
-        progress: opens a progress bar.
-
-    Returns:
-        O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
-
-    Raises:
-        UsageError: an option makes no sense here.
-        SimjudgeError: something cannot be read or written, or the sets have no class in common.
-    """
-    found = cover_contexts(
-        a, out, scene=scene, camera=camera, n=n, b=b, vehicle=vehicle, mount=mount, engine=engine, settings=settings,
-        log=log, progress=progress,
-    )  # fmt: skip
-    frames = as_frames(a)
-    write_cover_page(found, frames if frames.labelled.all() else frames.take(frames.labelled), Path(out))
-    return found
 
 
 def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None:

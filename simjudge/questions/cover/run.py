@@ -30,6 +30,7 @@ from simjudge.questions.cover.candidates import (
     context_planes,
     labelled_frames,
 )
+from simjudge.questions.cover.page import write_cover_page
 from simjudge.questions.cover.result import (
     COVER,
     NEVER,
@@ -172,7 +173,7 @@ _MOST_PICTURES = 100_000
 
 
 @takes_setting_keywords
-def cover_contexts(  # noqa: PLR0913 - the options of the command
+def cover(  # noqa: PLR0913 - the options of the command
     a: FrameSet | str | Path,
     out: str | Path,
     *,
@@ -187,20 +188,31 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> CoverResult:
-    """Render the pictures of a scene that resemble most of the contexts of A that B lacks.
+    """Render the pictures of a scene that resemble most of the contexts of A that B lacks, and write a page.
 
     Poses are tried in label space: their labels are those of the rendering, without its light. A pose is taken if its
-    picture resembles the most contexts that no picture before it resembles.
+    picture resembles the most contexts that no picture before it resembles. Only the chosen pictures are rendered.
 
     Args:
+        a: the set to be predicted, with labels, or the path of one.
+        out: folder for the pictures, poses.csv, cover.json, curve.csv, uncovered.csv and the page cover.html.
         scene: a scene's file, or the name of one that comes with simjudge.
+        camera: a camera's file or name, or a camera.
         n: pictures at most; fewer where no further one would resemble anything new.
         b: simulated pictures that there are already; None for none.
         vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
         mount: the camera on the body, in place of a car, as in `simjudge.render`.
+        engine: name of the engine, or `package:Class`.
+        settings: all settings at once; keywords change single ones.
+        log: receives lines that a person should read.
+        progress: opens a progress bar.
 
     Returns:
         O_A before and after, beside that of random pictures, and the contexts that stay uncovered.
+
+    Raises:
+        UsageError: an option makes no sense here.
+        SimjudgeError: something cannot be read or written, or the sets have no class in common.
     """
     if not 1 <= n <= _MOST_PICTURES:
         raise UsageError(f"-n {n}: must be 1 to {_MOST_PICTURES}")
@@ -230,6 +242,7 @@ def cover_contexts(  # noqa: PLR0913 - the options of the command
         rendered = search.render(folder / PICTURES, poses, log, progress)
     result = search.result(pool, rules, chosen, rendered, inputs, progress)
     result.save(folder)
+    write_cover_page(result, frames, folder)
     return result
 
 

@@ -33,7 +33,7 @@ def explain(
     --paired, what is left over is shared between the objects and the background.
     """
     from simjudge.questions.explain.page import PAGE, detail_sentences, explanation_table, headline, lead
-    from simjudge.questions.explain.page import explain as run
+    from simjudge.questions.explain.run import explain as run
     from simjudge.terminal.common import print_table
 
     found = run(

@@ -14,11 +14,7 @@ from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
 from simjudge.core.version import version
-from simjudge.data.sources import as_frames
-from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
 from simjudge.page.chart_data import round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
@@ -37,13 +33,10 @@ from simjudge.questions.explain.result import (
     Explanation,
     Interval,
 )
-from simjudge.questions.explain.run import explain_sets
-from simjudge.questions.explain.settings import ExplainSettings
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import Step, filtered
 from simjudge.sim.sensors.camera_matching.camera_difference import CAUSES
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES, SCENE_CAUSES
-from simjudge.studies.comparison import Source
 
 UNLISTED_WORDS = "scene, or camera effects that are not in the list"
 """What the part of a gap is called that none of the causes in the list closes."""
@@ -358,57 +351,8 @@ class CameraTrio:
     changed: str
 
 
-@takes_setting_keywords
-def explain(  # noqa: PLR0913 - the options of the command
-    a: Source,
-    b: Source,
-    out: str | Path | None = None,
-    *,
-    settings: ExplainSettings,
-    camera: str | Path | None = None,
-    scene: str | Path | None = None,
-    a_camera: str | Path | None = None,
-    detector: Detector | None = None,
-    log: Log = no_log,
-    progress: ProgressBar = no_progress,
-) -> Explanation:
-    """Explain a gap: which differences of two cameras cause it, and what share each of them has.
-
-    The difference of the cameras is estimated from the pictures. Each part of it is undone by a filter, alone and
-    together with others, and the detector and the method say what is left of the gap.
-
-    Args:
-        a: the set to be predicted, usually real: with images and labels, or the path of one.
-        b: the set that predicts it, usually simulated.
-        out: folder for explain.json, explain.csv, the page explain.html and the figure; None writes nothing. An
-            explanation that was stopped goes on there.
-        settings: all settings at once; keywords change single ones.
-        camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
-            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
-        scene: that B was rendered from: a file or a name.
-        a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
-        detector: a loaded detector; None: that of the settings.
-        log: receives lines that a person should read; `print` does.
-        progress: opens a progress bar.
-
-    Returns:
-        The share of each cause, with intervals, and how sure the order is.
-
-    Raises:
-        UsageError: no detector is given, or a setting makes no sense here.
-        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
-    """
-    found = explain_sets(a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera,
-                         detector=detector, log=log, progress=progress)  # fmt: skip
-    if out is not None:
-        sets = tuple(as_frames(each, allow_outside=settings.allow_outside) for each in (a, b))  # type: ignore[arg-type]
-        write_explanation_page(found, (sets[0], sets[1]), Path(out))
-        save_figure(waterfall_figure(found), Path(out) / WATERFALL)
-    return found
-
-
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
-    """Write the page."""
+    """Write the page, and its waterfall as files for papers."""
     page = load_template("explain.html").render(
         found=found,
         title=f"Why does {found.names[1]} predict {found.names[0]} so badly?" if found.is_gap
@@ -426,6 +370,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
     )  # fmt: skip
     with atomic_file(folder / PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
+    save_figure(waterfall_figure(found), folder / WATERFALL)
 
 
 def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTrio]:

@@ -13,6 +13,7 @@ from simjudge.core.files import hash_files, output_path
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.data.sources import as_frames
 from simjudge.detectors.class_map import map_classes
 from simjudge.detectors.detector import Detector
 from simjudge.method.compiled import forgo_blas
@@ -25,6 +26,7 @@ from simjudge.questions.explain.changed_sets import (
     part_errors,
     why_not_scene,
 )
+from simjudge.questions.explain.page import write_explanation_page
 from simjudge.questions.explain.rendered_sets import RENDERS, RenderOptions, rendered_sets, renders_folder
 from simjudge.questions.explain.result import (
     EXPLANATION,
@@ -132,7 +134,7 @@ _OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, RENDERS, "explain.html", "w
 
 
 @takes_setting_keywords
-def explain_sets(  # noqa: PLR0913 - the options of the command
+def explain(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
@@ -145,16 +147,31 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> Explanation:
-    """Explain a gap: which differences of the cameras cause it, and what share each of them has.
+    """Explain a gap: which differences of two cameras cause it, and what share each of them has.
+
+    The difference of the cameras is estimated from the pictures. Each part of it is undone by a filter, alone and
+    together with others, and the detector and the method say what is left of the gap.
 
     Args:
-        a: the set to be predicted, usually real, with images and labels.
-        out: folder for explain.json and explain.csv; None writes nothing. Detections are kept there, so that an
-            explanation that was stopped goes on.
-        camera: that B was rendered through: a file or a name. With `scene`, causes that no filter undoes are tried:
-            B is rendered again.
+        a: the set to be predicted, usually real: with images and labels, or the path of one.
+        b: the set that predicts it, usually simulated.
+        out: folder for explain.json, explain.csv, the page explain.html and the figure; None writes nothing. An
+            explanation that was stopped goes on there.
+        settings: all settings at once; keywords change single ones.
+        camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
+            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
+        scene: that B was rendered from: a file or a name.
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
+        log: receives lines that a person should read; `print` does.
+        progress: opens a progress bar.
+
+    Returns:
+        The share of each cause, with intervals, and how sure the order is.
+
+    Raises:
+        UsageError: no detector is given, or a setting makes no sense here.
+        SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
     check_settings(settings)
     loaded = required_detector(settings) if detector is None else detector
@@ -168,6 +185,8 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
         explanation = _tried(sets, given, settings, log)
     if folder is not None:
         explanation.save(folder)
+        shown = [as_frames(each, allow_outside=settings.allow_outside) for each in (a, b)]  # type: ignore[arg-type]
+        write_explanation_page(explanation, (shown[0], shown[1]), folder)
     return explanation
 
 

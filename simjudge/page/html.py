@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Generic, TypeVar
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import cv2
@@ -19,11 +21,15 @@ from defusedxml.ElementTree import fromstring
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from simjudge.core.errors import SimjudgeError
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import atomic_file, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.page.figures import ReportFigure
+from simjudge.core.progress import Log
+from simjudge.core.version import version
+from simjudge.page.figures import Figures, ReportFigure, save_drawn
 from simjudge.page.palette import DARK, LIGHT, VERDICT_COLOURS, css_variables
+from simjudge.page.report_settings import Report, ReportSettings
 
 _VARIABLES = {colour: f"var(--{name})" for name, colour in reversed(LIGHT.items())}
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
@@ -152,7 +158,7 @@ def load_template(name: str) -> Template:
     """Load the template of a page.
 
     Returns:
-        The template. What it is given is escaped, and what it is not given is an error.
+        The template, which knows the version. What it is given is escaped; what it is not given is an error.
     """
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -162,29 +168,108 @@ def load_template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        light=css_variables(LIGHT), dark=css_variables(DARK), verdict_colours=tuple(VERDICT_COLOURS.values())
+        version=version(),
+        light=css_variables(LIGHT),
+        dark=css_variables(DARK),
+        verdict_colours=tuple(VERDICT_COLOURS.values()),
     )
     return environment.get_template(name)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page; it appears whole or not at all."""
+    with atomic_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
 
 
 _WIDEST, _JPEG_QUALITY = 420, 85
 
 
-def frame_uri(frames: FrameSet, share: float) -> str:
-    """A picture of a set as a data URI, made small."""
+def frame_uris(sets: Sequence[FrameSet], count: int) -> list[list[str]]:
+    """Pictures of several sets at the same shares of their frames, as data URIs; without shares that cannot be read."""
+    rows = []
+    for share in np.linspace(0.15, 0.85, count).tolist():
+        try:
+            rows.append([_frame_uri(frames, share) for frames in sets])
+        except SimjudgeError:  # noqa: PERF203 - a picture that cannot be read
+            continue
+    return rows
+
+
+def _frame_uri(frames: FrameSet, share: float) -> str:
     if frames.images is None:
         raise SimjudgeError(f"{frames.name}: has no pictures")
     return picture_uri(frames.images.read(int(share * (len(frames) - 1))))
 
 
-def picture_uri(picture: RgbImage) -> str:
-    """A picture as a data URI, made small.
+def picture_uri(picture: RgbImage, widest_px: int = _WIDEST) -> str:
+    """A picture as a data URI, made small."""
+    return data_uri(encode_jpeg(shrunk(picture, widest_px), _JPEG_QUALITY), "jpeg")
 
-    Args:
-        picture: (H, W, 3), uint8 RGB.
-    """
+
+def data_uri(data: bytes, kind: str) -> str:
+    """An encoded picture, a "jpeg" or a "png", as part of a page."""
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def shrunk(picture: RgbImage, widest_px: int) -> RgbImage:
+    """A picture that is at most so wide."""
     height, width = picture.shape[:2]
-    if width > _WIDEST:
-        size = (_WIDEST, max(1, round(height * _WIDEST / width)))
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")
+    if width <= widest_px:
+        return picture
+    size = (widest_px, max(1, round(height * widest_px / width)))
+    return np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+Saved = TypeVar("Saved")
+
+
+@dataclass(frozen=True)
+class ResultPage(Generic[Saved]):
+    """The page of a kind of result folder, with the files that may stand beside it.
+
+    Attributes:
+        noun: what a folder is called, as in "one of objects".
+        render: makes the page of a result, of its folder and of the title that was asked for ("" for none).
+        figures: all figures of a result.
+        sentences: what a result says.
+        write_table: writes its table as CSV; None where there is none.
+        table_start: with which such a file begins.
+        tables: where its tables are, behind `noun` in a refusal.
+    """
+
+    noun: str
+    load: Callable[[Path], Saved]
+    render: Callable[[Saved, Path, str], str]
+    figures: Callable[[Saved], Figures]
+    sentences: Callable[[Saved], list[str]]
+    write_table: Callable[[Saved, Path], None] | None = None
+    table_start: str = ""
+    tables: str = ""
+
+    def report(self, folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
+        """Write the page of a result folder; what cannot be done is refused before."""
+        pages_only = ("latex", "label") if self.write_table is not None else ("csv", "latex", "label")
+        unused = [name for name in pages_only if getattr(settings, name) is not None]
+        if unused:
+            raise UsageError(
+                f"--{unused[0]} is for results of compare and sweep; {folder} is {self.noun}{self.tables}"
+            )
+        for path, is_own in ((out, is_report), (settings.csv, self._is_table)):
+            if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
+                log(f"note: {path} is there already and will be replaced")
+        if settings.figures is not None and not settings.overwrite:
+            check_output(settings.figures)
+        saved = self.load(folder)
+        write_page(out, self.render(saved, folder, settings.title))
+        if settings.csv is not None and self.write_table is not None:
+            self.write_table(saved, settings.csv)
+            log(f"wrote {settings.csv}")
+        if settings.figures is not None:
+            log(f"wrote {len(save_drawn(self.figures(saved), settings.figures))} files into {settings.figures}")
+        return Report(out, self.sentences(saved))
+
+    def _is_table(self, path: Path) -> bool:
+        start = self.table_start.encode()
+        with path.open("rb") as stream:
+            return stream.read(len(start)) == start

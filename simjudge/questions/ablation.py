@@ -28,7 +28,7 @@ from simjudge.page.html import FigureEmbedder
 from simjudge.page.number_format import format_number
 from simjudge.questions.compare.charts import GAP_LEGEND_HEIGHT, add_gap_legend, draw_gaps, w1_axis_end
 from simjudge.questions.many_sets.figures import read_pictures
-from simjudge.questions.many_sets.page import SCALE, data_uri
+from simjudge.questions.many_sets.page import SCALE, picture_in_page
 from simjudge.questions.many_sets.result import (
     ManySetsResult,
     SetsComparison,
@@ -450,7 +450,7 @@ def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbe
     ]  # fmt: skip
     rows = [_row(each) for each in ranking]
     sentences = [*ranking_sentences(result), home_sentence(result)]
-    pictures = {name: data_uri(own[0]) for name, own in read_pictures(result.sets).items()}
+    pictures = {name: picture_in_page(own[0]) for name, own in read_pictures(result.sets).items()}
     return AblationView(folder, sentences, rows, questions, result.losses, folder, pictures)
 
 

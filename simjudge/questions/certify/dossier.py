@@ -454,7 +454,6 @@ def _page(
         })  # fmt: skip
     return load_template("dossier.html").render(
         title=title or "Does the simulation predict reality? A dossier to check",
-        version=version(),
         parts=parts,
         said=said,
         headings=HEADINGS,

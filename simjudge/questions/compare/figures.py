@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from matplotlib.axes import Axes
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.images import decode_image
 from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style, save_drawn
-from simjudge.page.html import element
+from simjudge.page.html import data_uri, element
 from simjudge.page.number_format import format_number
 from simjudge.page.palette import DARK, LIGHT, series_colours
 from simjudge.questions.compare.charts import gap_by_class, plot, shown_entries, sweep_curves, w1_vs_overlap
@@ -249,7 +248,7 @@ class _CardMaker:
             self.losses.add("gallery crops that cannot be read", f"{path} (no JPEG)")
             return None
         x0, y0, x1, y1 = crop.place
-        source = "data:image/jpeg;base64," + base64.b64encode(data).decode()
+        source = data_uri(data, "jpeg")
         size = {"width": x1 - x0, "height": y1 - y0}
         return element("image", href=source, x=x0, y=y0, preserveAspectRatio="none", **size)
 

@@ -12,11 +12,9 @@ from markupsafe import Markup
 
 from simjudge.core.detector_record import DetectorRecord
 from simjudge.core.errors import Losses, UsageError
-from simjudge.core.files import atomic_file
-from simjudge.core.version import version
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page.chart_data import OverlapPoint
-from simjudge.page.html import FigureEmbedder, load_template
+from simjudge.page.html import FigureEmbedder, load_template, write_page
 from simjudge.page.number_format import DASH
 from simjudge.page.palette import VERDICT_COLOURS, entry_colours, series_colours
 from simjudge.questions.compare.charts import (
@@ -371,8 +369,7 @@ def write_report(
     results = relabelled(load_results(list(folders)), labels or {})
     losses = Losses()
     page = render_page(results, losses, title)
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(out, page)
     return results, losses
 
 
@@ -388,7 +385,6 @@ def render_page(results: Sequence[Result], losses: Losses, title: str = "") -> s
         together=_results_together(drawn, embedder) if len(results) > 1 and drawn else None,
         title=title,
         many=MANY_VERDICTS,
-        version=version(),
         losses=losses.lines(),
     )
 

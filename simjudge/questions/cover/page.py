@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +9,9 @@ import cv2
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.version import version
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, load_template
+from simjudge.page.html import FigureEmbedder, load_template, picture_uri, write_page
 from simjudge.page.palette import LIGHT
 from simjudge.questions.cover.result import REASONS, CoverResult, NewlyCovered, UncoveredContext
 from simjudge.results.verdict_words import verdict_words
@@ -61,7 +57,7 @@ PAGE = "cover.html"
 """Name of the page in the folder of a coverage search."""
 FIGURE = "coverage"
 """Name of the curve's files, without the suffix."""
-_SHOWN, _SIDE, _JPEG_QUALITY = 6, 180, 85
+_SHOWN, _SIDE = 6, 180
 _BOX_COLOUR, _ANCHOR_COLOUR = (120, 170, 255), (255, 210, 0)
 
 
@@ -86,11 +82,9 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
         curve=FigureEmbedder().embed(coverage_figure(found)),
         reasons=found.reasons(),
         gallery={reason: cards for reason, cards in gallery.items() if cards},
-        version=version(),
         losses=found.losses.lines(),
     )
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(folder / PAGE, page)
     save_figure(coverage_figure(found), folder / FIGURE)
 
 
@@ -140,8 +134,4 @@ def _card(found: CoverResult, frames: FrameSet, context: UncoveredContext) -> Co
         x0, y0, x1, y1 = ((objects.box[row] - [left, top, left, top]) * scale).round().astype(int).tolist()
         colour = _ANCHOR_COLOUR if row == context.row else _BOX_COLOUR
         cv2.rectangle(shown, (x0, y0), (x1 - 1, y1 - 1), colour, 1)
-    return ContextCard(_uri(shown), f"{context.class_name} in {context.frame}")
-
-
-def _uri(picture: RgbImage) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")
+    return ContextCard(picture_uri(shown), f"{context.class_name} in {context.frame}")

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output
-from simjudge.core.progress import Log
-from simjudge.core.version import version
-from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style, save_drawn
-from simjudge.page.html import FigureEmbedder, is_report, load_template
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, report_style
+from simjudge.page.html import FigureEmbedder, ResultPage, load_template
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.drives.result import (
     COLUMNS,
     COURSE,
@@ -165,32 +159,12 @@ def _by_place(result: SavedDrives, side: int, column: str) -> tuple[FloatArray, 
     return place[inside], lines[column][chosen][inside]
 
 
-def report_drives(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a comparison of drives."""
-    unused = [name for name in ("csv", "latex", "label") if getattr(settings, name) is not None]
-    if unused:
-        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of compare-drives, whose"
-                         " tables lie in it as .parquet")  # fmt: skip
-    if check_output(out, is_report, overwrite=settings.overwrite):
-        log(f"note: {out} is there already and will be replaced")
-    if settings.figures is not None and not settings.overwrite:
-        check_output(settings.figures)
-    result = load_drive_result(folder)
-    page = render_drives_page(result, settings.title)
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    if settings.figures is not None:
-        log(f"wrote {len(save_drawn(drive_figures(result), settings.figures))} files into {settings.figures}")
-    return Report(out, [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)])
-
-
 def render_drives_page(result: SavedDrives, title: str = "") -> str:
     """Render the page."""
     embedder, content = FigureEmbedder(), result.content
     return load_template("drives.html").render(
         title=title or "Does the simulated car drive like the real one?",
         name=result.name,
-        version=version(),
         headline=headline(result),
         colour=VERDICT_COLOURS[worst_verdict(result)],
         lead=lead(result),
@@ -208,3 +182,10 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
         losses=content["losses"],
         parameters=content["parameters"],
     )
+
+
+DRIVES_PAGE = ResultPage(
+    "one of compare-drives", load_drive_result, lambda result, _, title: render_drives_page(result, title),
+    drive_figures, lambda result: [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)],
+    tables=", whose tables lie in it as .parquet",
+)  # fmt: skip

@@ -43,7 +43,7 @@ from simjudge.questions.drives.driven_line import (
     mean_line,
     median_speed,
 )
-from simjudge.questions.drives.page import drive_figures, report_drives
+from simjudge.questions.drives.page import DRIVES_PAGE, drive_figures
 from simjudge.questions.drives.result import (
     COURSE,
     LINE_COLUMNS,
@@ -551,5 +551,5 @@ def compare_drives(
 
 
 KIND = ResultKind(
-    "one of compare-drives", lambda folder: DriveComparisonResult(load_drive_result(folder), folder), report_drives
+    DRIVES_PAGE.noun, lambda folder: DriveComparisonResult(load_drive_result(folder), folder), DRIVES_PAGE.report
 )

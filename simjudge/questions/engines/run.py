@@ -6,7 +6,6 @@ less than a pixel, and no thing above 12 pixels is labelled by one engine alone.
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Sequence
@@ -21,16 +20,15 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import ArrayImages, RgbImage, encode_jpeg
+from simjudge.core.images import ArrayImages, RgbImage
 from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.stamps import NO_STAMP
-from simjudge.core.version import version
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.geometry.poses import Pose
-from simjudge.page.html import load_template
+from simjudge.page.html import load_template, picture_uri, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results
@@ -211,12 +209,10 @@ def frame_name(number: int) -> str:
     return f"pose_{number:05d}"
 
 
-_MAX_WIDTH = 640
+_WIDEST_PX = 640
 """Width of an image on the page, pixels."""
 _MAX_POSES = 24
 """The most poses on the page."""
-_JPEG_QUALITY = 85
-"""JPEG quality of the images, percent."""
 _COLOURS = {1: (220, 40, 40), 2: (30, 150, 60)}
 
 
@@ -229,7 +225,7 @@ class PoseRow:
     rms: float
 
 
-def write_page(
+def write_engines_page(
     out: Path,
     title: str,
     engines: tuple[tuple[str, str], tuple[str, str]],
@@ -257,16 +253,16 @@ def write_page(
         median=None if math.isnan(boxes.median) else boxes.median,
         limits=(CORNER_LIMIT, LONELY_LIMIT),
         verdicts=verdicts,
-        version=version(),
     )
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(out, page)
 
 
 def _row(views: tuple[Sequence[EngineView], Sequence[EngineView]], number: int, rms: float) -> PoseRow:
     a, b = views[0][number], views[1][number]
-    drawn = (_boxed(a), _boxed(b), image_difference(a.image, b.image))
-    return PoseRow(f"pose {number}", (_uri(drawn[0]), _uri(drawn[1]), _uri(drawn[2])), rms)
+    first, second, difference = (
+        picture_uri(drawn, _WIDEST_PX) for drawn in (_boxed(a), _boxed(b), image_difference(a.image, b.image))
+    )
+    return PoseRow(f"pose {number}", (first, second, difference), rms)
 
 
 def _boxed(view: EngineView) -> RgbImage:
@@ -276,14 +272,6 @@ def _boxed(view: EngineView) -> RgbImage:
     ):
         cv2.rectangle(picture, (x0 - 1, y0 - 1), (x1, y1), _COLOURS.get(class_id, (240, 200, 40)), 1)
     return picture
-
-
-def _uri(picture: RgbImage) -> str:
-    height, width = picture.shape[:2]
-    if width > _MAX_WIDTH:
-        size = (_MAX_WIDTH, max(1, round(height * _MAX_WIDTH / width)))
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -371,5 +359,5 @@ def compare_engines(  # noqa: PLR0913 - the options of the command
             judged = load_results([folder / "result"])[0]
         (folder / "numbers.json").write_text(json.dumps({"engines": engines} | numbers, indent=2), encoding="utf-8")
         title = f"{world.name} through camera {seen_by.name}"
-        write_page(folder / "index.html", title, engines, (views[0], views[1]), boxes, numbers, judged)
+        write_engines_page(folder / "index.html", title, engines, (views[0], views[1]), boxes, numbers, judged)
     return EngineComparison(target, target / "index.html", engines, numbers, losses)

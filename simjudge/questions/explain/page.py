@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simjudge.core.display import SummaryTable
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
-from simjudge.core.version import version
 from simjudge.method.verdicts import MARGIN, SIGNIFICANCE, Verdict
 from simjudge.page.chart_data import round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uri, load_template
+from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
 from simjudge.page.number_format import DASH, format_number, format_p, format_percent
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.explain.result import (
@@ -342,15 +336,6 @@ _FILTERED = {cause.name for cause in CAUSES}
 _PICTURES = 3
 
 
-@dataclass(frozen=True)
-class CameraTrio:
-    """One frame of A, of B, and of B with all causes undone, as data URIs."""
-
-    a: str
-    b: str
-    changed: str
-
-
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
     """Write the page, and its waterfall as files for papers."""
     page = load_template("explain.html").render(
@@ -365,29 +350,20 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         table=explanation_table(found),
         waterfall=FigureEmbedder().embed(waterfall_figure(found)),
         trios=_trios(found, sets),
-        version=version(),
         losses=found.losses.lines(),
     )  # fmt: skip
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(folder / PAGE, page)
     save_figure(waterfall_figure(found), folder / WATERFALL)
 
 
-def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[CameraTrio]:
+def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
     steps = [Step(each["name"], each["parameters"])
              for cause in _in_camera_order(found) if cause.side == "b" and cause.name in _FILTERED
              for each in cause.filters]  # fmt: skip
     changed = filtered(b if found.changed_b is None else found.changed_b, steps)
-    trios = []
-    for share in np.linspace(0.15, 0.85, _PICTURES):
-        try:
-            pictures = [frame_uri(each, float(share)) for each in (a, b, changed)]
-        except SimjudgeError:
-            continue
-        trios.append(CameraTrio(*pictures))
-    return trios
+    return frame_uris((a, b, changed), _PICTURES)
 
 
 def _in_camera_order(found: Explanation) -> list[CauseShare]:

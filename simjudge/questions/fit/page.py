@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file
+from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, frame_uri, load_template
+from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
 from simjudge.page.number_format import format_number, format_p
 from simjudge.page.palette import LIGHT, VERDICT_COLOURS
 from simjudge.questions.fit.result import (
@@ -165,15 +162,6 @@ def course_figure(found: CameraFit | LidarFit) -> ReportFigure:
 _PICTURES = 3
 
 
-@dataclass(frozen=True)
-class FitTrio:
-    """One frame of A, of B, and of B through the fitted camera, as data URIs."""
-
-    a: str
-    b: str
-    fitted: str
-
-
 @takes_setting_keywords
 def fit(  # noqa: PLR0913 - the options of the command
     a: Source,
@@ -303,7 +291,6 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
         "table": found.table(),
         "held_out": embedder.embed(held_out_figure(found)),
         "course": embedder.embed(course_figure(found)) if len(found.course) > 1 else "",
-        "version": version(),
         "losses": found.losses.lines(),
         "rings": [],
         "renderings": [],
@@ -314,8 +301,7 @@ def _content(found: CameraFit | LidarFit, names: tuple[str, str], embedder: Figu
 
 def _write(content: dict[str, Any], folder: Path) -> None:
     page = load_template("fit.html").render(content)
-    with atomic_file(folder / PAGE) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(folder / PAGE, page)
 
 
 def fit_word(found: CameraFit | LidarFit) -> str:
@@ -338,15 +324,8 @@ def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def _trios(found: CameraFit, sets: tuple[FrameSet, FrameSet]) -> list[FitTrio]:
+def _trios(found: CameraFit, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:
     """Frames of A, of B, and of B through the fitted camera."""
     a, b = sets
     changed = filtered(b, found.steps)
-    trios = []
-    for share in np.linspace(0.15, 0.85, _PICTURES):
-        try:
-            pictures = [frame_uri(each, float(share)) for each in (a, b, changed)]
-        except SimjudgeError:
-            continue
-        trios.append(FitTrio(*pictures))
-    return trios
+    return frame_uris((a, b, changed), _PICTURES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,19 +12,15 @@ from typing import Any
 from markupsafe import Markup
 
 from simjudge.core.display import Summary, SummaryTable
-from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output
+from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.core.progress import Log
-from simjudge.core.version import version
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure, save_drawn
-from simjudge.page.html import FigureEmbedder, is_report, load_template
+from simjudge.page.figures import POINTS_PER_INCH, Figures, ReportFigure
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.number_format import DASH, NO_BREAK_SPACE, format_number, format_p, format_percent
 from simjudge.page.palette import VERDICT_COLOURS
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.compare.facts import overlap_reading
 from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.compare.words import sample_words
@@ -44,45 +39,6 @@ from simjudge.results.gallery import HIGHEST, LOWEST
 from simjudge.results.saved_result import Result, ResultEntry, load_result
 from simjudge.results.verdict_words import verdict_words
 from simjudge.terminal.common import table_text
-
-
-def report_sets(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a comparison of many sets.
-
-    Args:
-        settings: title, and where tables and figures go. The table is that by kind of pair.
-    """
-    unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
-    if unused:
-        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of many sets")
-    for path, is_own in ((out, is_report), (settings.csv, _is_table)):
-        if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
-            log(f"note: {path} is there already and will be replaced")
-    if settings.figures is not None and not settings.overwrite:
-        check_output(settings.figures)
-    result = load_many_sets(folder)
-    page = load_template("sets_page.html").render(
-        title=settings.title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
-        view=make_sets_view(result, folder.resolve().name, FigureEmbedder()),
-        kind_heads=KIND_HEADS,
-        pair_heads=PAIR_HEADS,
-        version=version(),
-    )
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    if settings.csv is not None:
-        write_kind_csv(result, settings.csv)
-        log(f"wrote {settings.csv}")
-    if settings.figures is not None:
-        log(f"wrote {len(save_drawn(set_figures(result), settings.figures))} files into {settings.figures}")
-    return Report(out, kind_sentences(result))
-
-
-def _is_table(path: Path) -> bool:
-    start = ",".join(KIND_COLUMNS).encode()
-    with path.open("rb") as stream:
-        return stream.read(len(start)) == start
-
 
 KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
@@ -353,7 +309,7 @@ def make_sets_view(result: ManySetsResult, name: str, embedder: FigureEmbedder) 
         ],
         sets=[_set_line(name, about, sample_words(result.header)) for name, about in result.header["sets"].items()],
         pictures=[
-            (f"{name} ({result.domain(name)})", [data_uri(picture) for picture in own])
+            (f"{name} ({result.domain(name)})", [picture_in_page(picture) for picture in own])
             for name, own in read_pictures(result).items()
         ],
         examples=[_example(each, embedder) for each in result.examples],
@@ -441,13 +397,9 @@ def _set_line(name: str, about: Mapping[str, Any], samples: str) -> tuple[str, s
     return name, about["domain"], counts + (f"; mean performance {', '.join(means)}" if means else "")
 
 
-def data_uri(picture: RgbImage) -> str:
-    """A picture as part of a page.
-
-    Args:
-        picture: uint8 (H, W, 3).
-    """
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")
+def picture_in_page(picture: RgbImage) -> str:
+    """A picture as part of a page, uint8 (H, W, 3)."""
+    return data_uri(encode_jpeg(picture, _JPEG_QUALITY), "jpeg")
 
 
 _COLUMNS = ("net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "O_A", "gaps")
@@ -516,4 +468,20 @@ def _cells(row: KindRow) -> list[str]:
     return [row.net, row.label, row.kind, str(row.comparisons), *numbers, format_number(overlap[1], 2), gaps]
 
 
-KIND = ResultKind("one of many sets", lambda folder: SetsComparisonResult(load_many_sets(folder), folder), report_sets)
+def render_sets_page(result: ManySetsResult, folder: Path, title: str = "") -> str:
+    """Render the page."""
+    return load_template("sets_page.html").render(
+        title=title or f"{len(result.sets)} sets, {len(result.nets)} nets: which set predicts which?",
+        view=make_sets_view(result, folder.resolve().name, FigureEmbedder()),
+        kind_heads=KIND_HEADS,
+        pair_heads=PAIR_HEADS,
+    )
+
+
+SETS_PAGE = ResultPage(
+    "one of many sets", load_many_sets, render_sets_page, set_figures, kind_sentences, write_kind_csv,
+    ",".join(KIND_COLUMNS),
+)  # fmt: skip
+KIND = ResultKind(
+    SETS_PAGE.noun, lambda folder: SetsComparisonResult(load_many_sets(folder), folder), SETS_PAGE.report
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import FloatArray
-from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, check_output
+from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, decode_image, encode_jpeg, encode_png
-from simjudge.core.progress import Log
-from simjudge.core.version import version
 from simjudge.data.clouds.cloud_set import CloudBoxes
 from simjudge.data.clouds.lidar_points import lidar_points
 from simjudge.detectors.clouds.cuboid_detection import detect_cloud_cuboids
@@ -30,10 +26,9 @@ from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile
 from simjudge.geometry.poses import Pose
 from simjudge.objects.common_times import common_times
 from simjudge.objects.lidar_measurements import LidarSide
-from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style, save_drawn
-from simjudge.page.html import FigureEmbedder, is_report, load_template
+from simjudge.page.figures import Figures, ReportFigure, add_axes, file_name, plain_text, report_style
+from simjudge.page.html import FigureEmbedder, ResultPage, data_uri, load_template, shrunk
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.objects.result import (
     ObjectResult,
     ResultPicture,
@@ -370,7 +365,7 @@ _HEADS = (
 )  # fmt: skip
 _FIELDS = tuple(RowFields.model_fields)
 """Columns of the table as CSV."""
-_MAX_WIDTH = 1600
+_WIDEST_PX = 1600
 """Of a picture on the page, pixels."""
 
 
@@ -407,29 +402,6 @@ class SensorSection:
     charts: Sequence[Markup]
 
 
-def report_objects(folder: Path, out: Path, settings: ReportSettings, log: Log) -> Report:
-    """Make the page of a result of the second judge."""
-    unused = [name for name in ("latex", "label") if getattr(settings, name) is not None]
-    if unused:
-        raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is one of objects")
-    for path in (out, settings.csv):
-        is_own = is_report if path == out else _is_table
-        if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
-            log(f"note: {path} is there already and will be replaced")
-    if settings.figures is not None and not settings.overwrite:
-        check_output(settings.figures)
-    result = load_object_result(folder)
-    page = render_objects_page(result, settings.title)
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    if settings.csv is not None:
-        _write_csv(result, settings.csv)
-        log(f"wrote {settings.csv}")
-    if settings.figures is not None:
-        log(f"wrote {len(save_drawn(object_figures(result), settings.figures))} files into {settings.figures}")
-    return Report(out, [f"{headline(result)}: {lead(result)}", *fact_lines(result)])
-
-
 def render_objects_page(result: ObjectResult, title: str = "") -> str:
     """Render the page."""
     embedder = FigureEmbedder()
@@ -437,7 +409,6 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
     return load_template("objects.html").render(
         title=title or f"Does {result.side_name('virtual')} show the same objects as {result.side_name('real')}?",
         name=result.name,
-        version=version(),
         headline=headline(result),
         colour=_COLOURS[result.rows[0]["verdict"]],
         lead=lead(result),
@@ -455,7 +426,7 @@ def render_objects_page(result: ObjectResult, title: str = "") -> str:
         ranges=[embedder.embed(draw()) for _, draw in range_figures(result)],
         colours=[_colour(each) for each in content["colours"]],
         histograms=[embedder.embed(draw()) for _, draw in colour_figures(result)],
-        pictures=[(each, _data_uri(result, each["file"])) for each in content["pictures"]],
+        pictures=[(each, _picture_uri(result, each["file"])) for each in content["pictures"]],
         inputs=_inputs(content),
         parameters=content["parameters"],
         notes=content["notes"],
@@ -530,19 +501,15 @@ def _inputs(content: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _data_uri(result: ObjectResult, file: str) -> Markup:
+def _picture_uri(result: ObjectResult, file: str) -> Markup:
     path = result.folder / PICTURES / file
     if Path(file).name != file or not path.is_file():
         raise SimjudgeError(f"{path}: is missing; run simjudge objects again")
-    pixels = decode_image(path.read_bytes(), str(path))
-    height, width = pixels.shape[:2]
-    if width > _MAX_WIDTH:
-        size = (_MAX_WIDTH, max(1, round(height * _MAX_WIDTH / width)))
-        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+    pixels = shrunk(decode_image(path.read_bytes(), str(path)), _WIDEST_PX)
     # Maps have few colours and sharp edges: PNG is smaller and exact there.
     png, jpeg = encode_png(pixels), encode_jpeg(pixels, 85)
     kind, data = ("png", png) if len(png) < 1.2 * len(jpeg) else ("jpeg", jpeg)
-    return Markup(f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}")  # noqa: S704 - base64
+    return Markup(data_uri(data, kind))  # noqa: S704 - base64
 
 
 def _write_csv(result: ObjectResult, path: Path) -> None:
@@ -555,7 +522,8 @@ def _write_csv(result: ObjectResult, path: Path) -> None:
             writer.writerow([result.name, *("" if value is None else value for value in values)])
 
 
-def _is_table(path: Path) -> bool:
-    start = ",".join(["result", *_FIELDS[:3]]).encode()
-    with path.open("rb") as stream:
-        return stream.read(len(start)) == start
+OBJECTS_PAGE = ResultPage(
+    "one of objects", load_object_result, lambda result, _, title: render_objects_page(result, title), object_figures,
+    lambda result: [f"{headline(result)}: {lead(result)}", *fact_lines(result)], _write_csv,
+    ",".join(["result", *_FIELDS[:3]]),
+)  # fmt: skip

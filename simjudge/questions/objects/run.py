@@ -45,7 +45,7 @@ from simjudge.questions.objects.measuring import (
     range_content,
     read_sides,
 )
-from simjudge.questions.objects.page import cuboid_picture, object_figures, report_objects
+from simjudge.questions.objects.page import OBJECTS_PAGE, cuboid_picture, object_figures
 from simjudge.questions.objects.result import (
     ObjectResult,
     ResultPicture,
@@ -460,5 +460,5 @@ def compare_objects(
 
 
 KIND = ResultKind(
-    "one of objects", lambda folder: ObjectComparisonResult(load_object_result(folder), folder), report_objects
+    OBJECTS_PAGE.noun, lambda folder: ObjectComparisonResult(load_object_result(folder), folder), OBJECTS_PAGE.report
 )

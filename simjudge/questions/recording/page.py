@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
@@ -18,14 +16,13 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.box_drawing import draw_boxes
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
-from simjudge.core.files import atomic_file, check_output
+from simjudge.core.files import check_output
 from simjudge.core.frames import FrameSet
-from simjudge.core.images import ImageError, RgbImage, encode_jpeg
+from simjudge.core.images import ImageError, RgbImage
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.version import version
 from simjudge.geometry.poses import Trajectory
 from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_style, save_figure
-from simjudge.page.html import FigureEmbedder, is_report, load_template
+from simjudge.page.html import FigureEmbedder, is_report, load_template, picture_uri, write_page
 from simjudge.page.palette import LIGHT, SERIES, class_colours
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import (
@@ -471,9 +468,8 @@ def _rms(values: FloatArray) -> list[float]:
     return [float(value) for value in np.sqrt((values**2).mean(0))]
 
 
-_MAX_WIDTH = 960
+_WIDEST_PX = 960
 """Width of a picture on the page, pixels."""
-_JPEG_QUALITY = 85
 """Percent."""
 
 
@@ -496,8 +492,7 @@ def report_recording(
     held = read_recorded_sensors(path, settings.topic, settings.image_topic, progress)
     view = make_recording_view(held, settings)
     html = render_recording_page(held, view, settings.title)
-    with atomic_file(page) as temporary:
-        temporary.write_text(html, encoding="utf-8")
+    write_page(page, html)
     if settings.figures is not None:
         figures = {name: chart.figure for name, chart in view.charts.items()}
         for each in view.instants:
@@ -513,23 +508,17 @@ def render_recording_page(held: RecordedSensors, view: RecordingView, title: str
     return load_template("recording.html").render(
         title=title or held.path.name,
         name=held.path.name,
-        version=version(),
         view=view,
         instants=[
-            (each, embedder.embed(each.top), embedder.embed(each.perspective), _data_uri(each.picture))
+            (
+                each,
+                embedder.embed(each.top),
+                embedder.embed(each.perspective),
+                "" if each.picture is None else picture_uri(each.picture, _WIDEST_PX),
+            )
             for each in view.instants
         ],
         charts=[(each, embedder.embed(each.figure)) for each in view.charts.values()],
         notes=held.notes,
         losses=held.losses.lines(),
     )
-
-
-def _data_uri(picture: RgbImage | None) -> str:
-    if picture is None:
-        return ""
-    height, width = picture.shape[:2]
-    if width > _MAX_WIDTH:
-        size = (_MAX_WIDTH, max(1, round(height * _MAX_WIDTH / width)))
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(picture, _JPEG_QUALITY)).decode("ascii")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,19 +10,18 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from simjudge.core.files import atomic_file, output_path
+from simjudge.core.files import output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.text import list_some
-from simjudge.core.version import version
 from simjudge.data.set_join import join
 from simjudge.data.sets import read_set
 from simjudge.data.splits import split
 from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic.prediction import predict_semantic
 from simjudge.detectors.training import train
-from simjudge.page.html import FigureEmbedder, load_template
+from simjudge.page.html import FigureEmbedder, data_uri, load_template, write_page
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import compare_variants, is_ablation, load_ablation, make_ablation_view
 from simjudge.questions.compare.facts import overlap_sentences, performance_sentences
@@ -35,7 +33,7 @@ from simjudge.questions.many_sets.findings import find_sets
 from simjudge.questions.many_sets.page import KIND_HEADS, PAIR_HEADS, SetsView, make_sets_view
 from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.many_sets.run import compare_many_sets
-from simjudge.questions.objects.page import report_objects
+from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
@@ -223,17 +221,15 @@ def write_study_page(result: StudyResult, out: Path, log: Log = no_log) -> None:
         + [_by_contexts(each, out.parent, log, embedder) for each in result.steps if _holds_contexts(each.path)],
         rows=list(_rows(sets)),
         steps=result.steps,
-        version=version(),
     )
-    with atomic_file(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_page(out, page)
 
 
 def _compared(step: StepRecord, folder: Path, log: Log) -> ComparedView:
     """Write the page of a comparison by objects, unless it is newer than the result, and say what it shows."""
     page, saved = folder / f"{step.name}.html", load_object_result(step.path)
     if not (step.kept and page.is_file()):
-        report_objects(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
+        OBJECTS_PAGE.report(step.path, page, ReportSettings(title=step.name.replace("_", " ")), log)
     what, name = "Every metric of every object, over time", step.name.replace("_", " ")
     return ComparedView(name, page.name, what, headline(saved), lead(saved), fact_lines(saved))
 
@@ -290,17 +286,13 @@ def _rows(sets: dict[str, FrameSet]) -> Iterator[PictureRow]:
             rows = np.flatnonzero(frames.stamp == stamp)
             if len(rows) and frames.images is not None:
                 jpeg = encode_jpeg(frames.images.read(int(rows[0])), _JPEG_QUALITY)
-                pictures.append((name, _uri(jpeg, "jpeg")))
+                pictures.append((name, data_uri(jpeg, "jpeg")))
         yield PictureRow(float(stamp - stamps[0]) / 1e9, tuple(pictures))
 
 
 def _pictures(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.glob("*.png")):
-        yield path.stem.replace("_", " "), _uri(path.read_bytes(), "png")
-
-
-def _uri(data: bytes, kind: str) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+        yield path.stem.replace("_", " "), data_uri(path.read_bytes(), "png")
 
 
 PAGE = "index.html"

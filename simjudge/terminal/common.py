@@ -12,8 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
@@ -22,12 +23,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.exit_codes import EXIT_LOST
 from simjudge.core.progress import Advance, ProgressBar, ProgressLines
 from simjudge.core.settings import LARGEST_NUMBER
 from simjudge.terminal.stopping import Stopping
+
+if TYPE_CHECKING:
+    from simjudge.core.display import SummaryTable
 
 
 def takes_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,7 +71,8 @@ def print_wrapped_table(table: SummaryTable) -> None:
     kept = [number for number in range(len(table.columns)) if any(row[number] for row in table.rows)]
     rows = [[row[number] for number in kept] for row in table.rows]
     text_columns = sum(number < table.text_columns for number in kept)
-    shown = SummaryTable([table.columns[number] for number in kept], rows, text_columns)
+    columns = [table.columns[number] for number in kept]
+    shown = replace(table, columns=columns, rows=rows, text_columns=text_columns)
     console = Console(width=max(_columns(), _NARROWEST), highlight=False)
     with console.capture() as drawn:
         console.print(rich_table(shown, wrapped=True, whole=_WHOLE))

@@ -18,7 +18,7 @@ from scipy.signal import lfilter
 from simjudge.core.arrays import FloatArray
 from simjudge.data.drive_logs import DriveLog
 from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
-from simjudge.questions.drives.comparison import compare_drive_sets
+from simjudge.questions.drives.run import compare_drive_sets
 from simjudge.questions.drives.settings import DriveComparisonSettings
 
 NOT_GIVEN = (Verdict.TOO_FEW, Verdict.NO_OVERLAP, Verdict.NOT_TESTED)

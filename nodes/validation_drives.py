@@ -21,10 +21,9 @@ from simjudge.core.progress import no_log
 from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive, steering_unit
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.drives.comparison import DriveComparison
-from simjudge.questions.drives.live import LiveDrives, compare_live
-from simjudge.questions.drives.page import report_drives
-from simjudge.results.result_folder import check_result_folder
+from simjudge.questions.drives.page import DRIVES_PAGE
+from simjudge.questions.drives.run import DriveComparison, LiveDrives, compare_live
+from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.live_drive_settings import drive_settings
 
 from .diagnostics import OK, WARN, TaskState
@@ -155,7 +154,7 @@ class DriveValidation:
         check_result_folder(out)
         found.save(out)
         if self._node.settings["report"]:
-            report_drives(out, out / "report.html", ReportSettings(), no_log)
+            DRIVES_PAGE.report(out, out / "report.html", ReportSettings(), no_log)
         self._output.log(f"result in {out}")
 
     def _report(self) -> TaskState:

@@ -17,7 +17,7 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.results.result_folder import check_result_folder
+from simjudge.results.saved_result import check_result_folder
 from simjudge.studies.live.frame_builder import LiveFrameBuilder
 from simjudge.studies.live.session import COUNT, IGNORE, RESET
 from simjudge.studies.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage

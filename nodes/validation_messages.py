@@ -20,7 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from simjudge.core.installed import version
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.questions.compare.context_overlay import SummaryLine
+from simjudge.questions.watch import SummaryLine
 from simjudge.studies.live.judge import JudgedFrame
 
 from .markers import erasing_marker, set_text_height

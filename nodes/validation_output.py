@@ -11,9 +11,9 @@ from std_msgs.msg import Header
 
 from simjudge.core.progress import Advance, ProgressLines
 from simjudge.method.entry_numbers import ComparisonNumbers
-from simjudge.questions.compare.context_overlay import SummaryLine, summary_lines
 from simjudge.questions.compare.page import write_report
-from simjudge.results.result_folder import check_result_folder
+from simjudge.questions.watch import SummaryLine, summary_lines
+from simjudge.results.saved_result import check_result_folder
 from simjudge.studies.comparison import Comparison
 
 from .endpoints import declared_publisher

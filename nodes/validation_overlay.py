@@ -11,7 +11,7 @@ from rclpy.clock_type import ClockType
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.questions.compare.context_overlay import SummaryLine, draw_contexts
+from simjudge.questions.watch import SummaryLine, draw_contexts
 from simjudge.studies.live.judge import JudgedFrame
 
 from .endpoints import declared_publisher

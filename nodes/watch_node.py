@@ -12,8 +12,7 @@ from sensor_msgs.msg import CompressedImage
 
 from simjudge.core.box_drawing import class_colour
 from simjudge.core.images import ImageError
-from simjudge.questions.compare.context_overlay import NO_W1_COLOUR, OUTSIDE_COLOUR, w1_colour
-from simjudge.questions.watch.watch_screen import Boxes, ClassState, Screen, ScreenTarget
+from simjudge.questions.watch import NO_W1_COLOUR, OUTSIDE_COLOUR, Boxes, ClassState, Screen, ScreenTarget, w1_colour
 from simjudge.results.verdict_words import verdict_words
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import WatchSettings

@@ -16,7 +16,7 @@ from simjudge.data.rosbag2.cloud_messages import TRUTH, read_cloud
 from simjudge.data.rosbag2.recorded_poses import transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
-from simjudge.questions.watch.watch_screen import Screen
+from simjudge.questions.watch import Screen
 from simjudge.ros.node_interfaces import WATCHED_SENSORS
 from simjudge.sim.sensors.lidar.scan import scan_points
 from simjudge.sim.sensors.recorded_readings import boxes_of_message

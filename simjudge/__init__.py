@@ -44,33 +44,33 @@ if TYPE_CHECKING:
     from simjudge.detectors.detector import Detector as Detector
     from simjudge.detectors.training import TrainedDetector as TrainedDetector
     from simjudge.detectors.training import train as train
-    from simjudge.questions.calibrate.imu import calibrate_imu as calibrate_imu
-    from simjudge.questions.calibrate.noise import calibrate_noise as calibrate_noise
+    from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
+    from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
     from simjudge.questions.compare.result import SweepResult as SweepResult
     from simjudge.questions.compare.result import compare as compare
     from simjudge.questions.compare.result import load_result as load_result
     from simjudge.questions.compare.result import sweep as sweep
-    from simjudge.questions.cover.page import cover as cover
     from simjudge.questions.cover.result import CoverResult as CoverResult
+    from simjudge.questions.cover.run import cover as cover
     from simjudge.questions.cover.settings import CoverSettings as CoverSettings
     from simjudge.questions.doctor.diagnosis import Diagnosis as Diagnosis
-    from simjudge.questions.doctor.doctor import diagnose as diagnose
     from simjudge.questions.doctor.live_diagnosis import diagnose_graph as diagnose_graph
-    from simjudge.questions.drives.result import DriveComparisonResult as DriveComparisonResult
-    from simjudge.questions.drives.result import compare_drives as compare_drives
-    from simjudge.questions.engines.result import compare_engines as compare_engines
-    from simjudge.questions.explain.explanation import Explanation as Explanation
-    from simjudge.questions.explain.page import explain as explain
+    from simjudge.questions.doctor.run import diagnose as diagnose
+    from simjudge.questions.drives.run import DriveComparisonResult as DriveComparisonResult
+    from simjudge.questions.drives.run import compare_drives as compare_drives
+    from simjudge.questions.engines.run import compare_engines as compare_engines
+    from simjudge.questions.explain.result import Explanation as Explanation
+    from simjudge.questions.explain.run import explain as explain
     from simjudge.questions.explain.settings import ExplainSettings as ExplainSettings
-    from simjudge.questions.fit.camera_fit import CameraFit as CameraFit
-    from simjudge.questions.fit.lidar_fit import LidarFit as LidarFit
     from simjudge.questions.fit.page import fit as fit
+    from simjudge.questions.fit.result import CameraFit as CameraFit
+    from simjudge.questions.fit.result import LidarFit as LidarFit
     from simjudge.questions.fit.settings import FitSettings as FitSettings
-    from simjudge.questions.info.contents import Contents as Contents
-    from simjudge.questions.info.contents import info as info
-    from simjudge.questions.objects.result import ObjectComparisonResult as ObjectComparisonResult
-    from simjudge.questions.objects.result import compare_objects as compare_objects
+    from simjudge.questions.info import Contents as Contents
+    from simjudge.questions.info import info as info
+    from simjudge.questions.objects.run import ObjectComparisonResult as ObjectComparisonResult
+    from simjudge.questions.objects.run import compare_objects as compare_objects
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.questions.plan.plan import Plan as Plan
     from simjudge.questions.plan.plan import plan as plan
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from simjudge.sim.capture.replaying import replay as replay
     from simjudge.sim.capture.simulators.labelling import label_recording as label_recording
     from simjudge.sim.driving.drive import drive as drive
-    from simjudge.sim.engines import registry
+    from simjudge.sim.engines import registry as availability
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
@@ -93,29 +93,29 @@ if TYPE_CHECKING:
     __version__: str
     # Their names in their rooms are others.
     read, write = sets.read_set, sets.write_set
-    list_engines = registry.engine_availability
+    list_engines = availability.engine_availability
 
 _HOMES = {
-    "CameraFit": "simjudge.questions.fit.camera_fit",
+    "CameraFit": "simjudge.questions.fit.result",
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
     "CloudSet": "simjudge.data.clouds",
     "CompareSettings": "simjudge.studies.compare_settings",
     "ComparisonResult": "simjudge.questions.compare.result",
-    "Contents": "simjudge.questions.info.contents",
+    "Contents": "simjudge.questions.info",
     "CoverResult": "simjudge.questions.cover.result",
     "CoverSettings": "simjudge.questions.cover.settings",
     "Detections": "simjudge.detectors.detector",
     "Detector": "simjudge.detectors.detector",
     "Diagnosis": "simjudge.questions.doctor.diagnosis",
-    "DriveComparisonResult": "simjudge.questions.drives.result",
+    "DriveComparisonResult": "simjudge.questions.drives.run",
     "ExplainSettings": "simjudge.questions.explain.settings",
-    "Explanation": "simjudge.questions.explain.explanation",
+    "Explanation": "simjudge.questions.explain.result",
     "FitSettings": "simjudge.questions.fit.settings",
     "FrameSet": "simjudge.core.frames",
     "LidarCuboidFile": "simjudge.detectors.clouds.cuboid_settings",
-    "LidarFit": "simjudge.questions.fit.lidar_fit",
+    "LidarFit": "simjudge.questions.fit.result",
     "Losses": "simjudge.core.errors",
-    "ObjectComparisonResult": "simjudge.questions.objects.result",
+    "ObjectComparisonResult": "simjudge.questions.objects.run",
     "ObjectSettings": "simjudge.questions.objects.settings",
     "Objects": "simjudge.core.object_tables",
     "Plan": "simjudge.questions.plan.plan",
@@ -129,28 +129,28 @@ _HOMES = {
     "SweepSettings": "simjudge.studies.compare_settings",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
-    "calibrate_imu": "simjudge.questions.calibrate.imu",
+    "calibrate_imu": "simjudge.questions.calibrate.run",
     "calibrate_lidar": "simjudge.sim.sensors.lidar.lidar_calibration",
-    "calibrate_noise": "simjudge.questions.calibrate.noise",
+    "calibrate_noise": "simjudge.questions.calibrate.run",
     "check_lidar": "simjudge.sim.sensors.lidar.contract",
     "cloud_pictures": "simjudge.questions.recording.cloud_pictures",
     "compare": "simjudge.questions.compare.result",
-    "compare_drives": "simjudge.questions.drives.result",
-    "compare_engines": "simjudge.questions.engines.result",
-    "compare_objects": "simjudge.questions.objects.result",
+    "compare_drives": "simjudge.questions.drives.run",
+    "compare_engines": "simjudge.questions.engines.run",
+    "compare_objects": "simjudge.questions.objects.run",
     "convert": "simjudge.data.conversion",
-    "cover": "simjudge.questions.cover.page",
+    "cover": "simjudge.questions.cover.run",
     "detect": "simjudge.detectors.detection",
     "detect_clouds": "simjudge.detectors.clouds.cuboid_detection",
     "detect_cuboids": "simjudge.detectors.clouds.cuboid_detection",
-    "diagnose": "simjudge.questions.doctor.doctor",
+    "diagnose": "simjudge.questions.doctor.run",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
     "drive": "simjudge.sim.driving.drive",
     "estimate_real_performance": "simjudge.studies.real_performance",
-    "explain": "simjudge.questions.explain.page",
+    "explain": "simjudge.questions.explain.run",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",
-    "info": "simjudge.questions.info.contents",
+    "info": "simjudge.questions.info",
     "join": "simjudge.data.set_parts",
     "label_recording": "simjudge.sim.capture.simulators.labelling",
     "list_engines": "simjudge.sim.engines.registry:engine_availability",

@@ -1,7 +1,9 @@
-"""`simjudge detect IN --model M --out OUT`: run a detector over the images or the clouds of a set or a recording."""
+"""`simjudge detect` and `simjudge train`: a detector run over a set or a recording, or trained on a set."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +13,13 @@ from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.detectors.detector_settings import DetectorSettings
+from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
     from simjudge.data.clouds import CloudSet
-
 
 @takes_settings
 def detect(
@@ -177,3 +179,31 @@ def _print_summary(frames: FrameSet, name: str, seconds: float) -> None:
     console.print(table)
     pace = images / max(seconds, 1e-9)
     console.print(f"{images} of {len(frames)} pictures, {pace:.1f} a second", highlight=False)
+
+
+@takes_settings
+def train(
+    settings: TrainingSettings,
+    data: Path = typer.Argument(..., help="A labelled data set or recording with images."),
+    out: Path = typer.Option(..., "--out", help="The model to write (.onnx); its card goes beside it."),
+    overwrite: bool = typer.Option(False, "--overwrite", help="Replace a model or a card that is there."),
+) -> None:
+    """Train a detector, or a net that gives every pixel a class, offline, and export its best weights to ONNX.
+
+    All variants of one source photograph stay on one side of the split. Ctrl-C ends the training early and exports the
+    best weights so far. Detectors are trained with ultralytics, which is AGPL-3.0; segment-semantic is LR-ASPP of
+    torchvision, from random weights.
+    """
+    from simjudge.detectors.training import train as run
+
+    trained = run(
+        data,
+        out,
+        settings=settings,
+        overwrite=overwrite,
+        command=shlex.join(["simjudge", *sys.argv[1:]]),
+        progress=progress,
+        log=print_note,
+    )
+    sys.stdout.write(f"{out}: {trained.score}\n")
+    exit_if_lost(trained.losses)

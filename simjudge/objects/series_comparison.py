@@ -30,7 +30,7 @@ from simjudge.objects.series_statistics import (
     mean_interval,
     time_shift,
 )
-from simjudge.results.series_verdicts import (
+from simjudge.results.verdict_words import (
     AGAIN,
     DIFFERS,
     HALVES,

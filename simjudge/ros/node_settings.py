@@ -14,7 +14,7 @@ from simjudge.data.rosbag2.storage import COMPRESSIONS
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
-from simjudge.questions.watch.watch_screen import ScreenTarget
+from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.sim.driving.line_follower import SpeedController

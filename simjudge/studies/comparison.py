@@ -19,9 +19,8 @@ from simjudge.method.compiled import forgo_blas, is_compiled
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.patch_size import small_patch_note
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import save_gallery
-from simjudge.results.gallery_selection import PER_KIND, select_items
-from simjudge.results.result_folder import CONTEXTS, RESULT, atomic_result, write_json
+from simjudge.results.gallery import PER_KIND, save_gallery, select_items
+from simjudge.results.saved_result import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.chosen_patch import log_patch
 from simjudge.studies.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
 from simjudge.studies.compare_settings import CompareSettings, MethodSettings

@@ -15,8 +15,8 @@ from simjudge.core.object_tables import NO_INSTANCE, row_offsets
 from simjudge.method.context_tree import ContextTree
 from simjudge.method.patches import Contexts
 from simjudge.method.similarity_join import join_blocks
-from simjudge.results.arrow_columns import number_column, text_column
-from simjudge.results.gallery_selection import PAIR_KINDS, GalleryItem, dissimilar_first
+from simjudge.results.context_table import number_column, text_column
+from simjudge.results.gallery import PAIR_KINDS, GalleryItem, dissimilar_first
 from simjudge.studies.judged_set import JudgedSet, class_samples
 from simjudge.studies.pair import ClassResult, PairResult
 

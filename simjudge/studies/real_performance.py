@@ -21,7 +21,7 @@ from simjudge.method.control_variates import (
     UnitTotals,
     estimate_real_mean,
 )
-from simjudge.results.result_folder import write_json
+from simjudge.results.saved_result import write_json
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, detect_input, read_inputs

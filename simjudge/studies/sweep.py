@@ -11,7 +11,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.method.entry_numbers import ComparisonNumbers
-from simjudge.results.result_folder import SWEEP, check_result_folder, write_json
+from simjudge.results.saved_result import SWEEP, check_result_folder, write_json
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.compare_settings import SweepSettings
 from simjudge.studies.comparison import Source, read_inputs

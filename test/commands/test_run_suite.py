@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from saved_screens import chunks, column
 
-from simjudge.questions.watch.watch_screen import is_installed
+from simjudge.questions.watch import is_installed
 from simjudge.ros.command_line import command_line
 from simjudge.ros.description import Process
 

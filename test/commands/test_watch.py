@@ -13,7 +13,7 @@ from saved_screens import chunks, column
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
-from simjudge.questions.watch.watch_screen import Boxes, ClassState, Screen, ScreenTarget, is_installed
+from simjudge.questions.watch import Boxes, ClassState, Screen, ScreenTarget, is_installed
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +107,7 @@ def test_without_a_screen_there_is_no_window(monkeypatch):
 
 
 def test_without_rerun_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("simjudge.questions.watch.watch_screen.is_installed", lambda: False)
+    monkeypatch.setattr("simjudge.questions.watch.is_installed", lambda: False)
     with pytest.raises(SimjudgeError, match=r"pip install 'simjudge\[watch\]'"):
         Screen(ScreenTarget.FILE, Path("x.rrd"))
 

@@ -16,7 +16,7 @@ from simjudge.data.rosbag2.writing import write_recording
 from simjudge.data.sets import write_set
 from simjudge.detectors.training import train
 from simjudge.questions.report.report import report
-from simjudge.questions.watch.watch_screen import Screen, ScreenTarget
+from simjudge.questions.watch import Screen, ScreenTarget
 
 SHIPPED = Path(__file__).parents[2] / "bags" / "sim.mcap"
 FRAMES = FrameSet.build("set", [(60, 40)], Objects.build([0], [1], [[1, 2, 9, 9]]), class_names={1: "cone"})

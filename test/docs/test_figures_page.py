@@ -10,7 +10,7 @@ from made_results import made_contexts, made_set, write_result
 from many_sets_results import write_many_sets
 from pages import ROOT, blocks
 
-from simjudge.page import figure_files
+from simjudge.page import figures as figure_files
 
 CODE = blocks((ROOT / "docs/guides/figures.md").read_text(encoding="utf-8"), "python")
 MADE = {

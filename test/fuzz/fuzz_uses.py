@@ -70,7 +70,7 @@ def use_result(path: Path) -> None:
 
 def use_info(path: Path) -> None:
     """Look into a path as `info` does."""
-    from simjudge.questions.info.contents import info
+    from simjudge.questions.info import info
 
     found = info(path)
     found.summary.html().encode()

@@ -8,7 +8,7 @@ from simulated_gaps import GapModel, rates
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import MARGIN
-from simjudge.questions.compare.next_steps import times_more_frames
+from simjudge.questions.compare.facts import times_more_frames
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import ResultEntry
 

@@ -14,7 +14,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E
 from simjudge_msgs.msg import VehicleInput  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.questions.drives.comparison import compare_drive_sets  # noqa: E402
+from simjudge.questions.drives.run import compare_drive_sets  # noqa: E402
 from simjudge.questions.drives.settings import DriveComparisonSettings  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)

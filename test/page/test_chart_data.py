@@ -18,7 +18,7 @@ from simjudge.page.chart_data import (
     missed_share,
     performances,
 )
-from simjudge.questions.compare.result_charts import sweep_lines
+from simjudge.questions.compare.charts import sweep_lines
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Curve, ResultEntry
 

@@ -5,8 +5,7 @@ import pytest
 from simjudge.core.errors import UsageError
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.results.gap_limit import GapLimit, NamedComparison
-from simjudge.results.saved_result import ResultEntry
+from simjudge.results.saved_result import GapLimit, NamedComparison, ResultEntry
 
 
 def entry(p: float | None, low: float = 0.02, high: float = 0.09, key: str = "overall") -> ResultEntry:

@@ -14,11 +14,22 @@ from made_results import SIZE, made_contexts, made_set, write_result
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, decode_image
-from simjudge.questions.compare.gallery_cards import make_gallery
+from simjudge.questions.compare.figures import make_gallery
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import ContextTable
-from simjudge.results.gallery import MAX_SIDE, MIN_SIDE, crop_image, save_gallery
-from simjudge.results.gallery_selection import HIGHEST, LOWEST, MEDIAN, ONLY_A, ONLY_B, patch_and_crop, select_items
+from simjudge.results.gallery import (
+    HIGHEST,
+    LOWEST,
+    MAX_SIDE,
+    MEDIAN,
+    MIN_SIDE,
+    ONLY_A,
+    ONLY_B,
+    crop_image,
+    patch_and_crop,
+    save_gallery,
+    select_items,
+)
 from simjudge.results.result_fields import read_gallery
 from simjudge.results.saved_result import load_results
 

@@ -14,8 +14,8 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.questions.explain.inputs import with_patch
-from simjudge.questions.many_sets.comparison import compare_many_sets
+from simjudge.questions.explain.run import with_patch
+from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets

@@ -10,7 +10,7 @@ from random_frames import made
 import simjudge as sj
 from simjudge.core.frames import FrameSet
 from simjudge.questions.compare.result import ComparisonResult
-from simjudge.results.gallery_selection import PAIR_KINDS, GalleryItem, select_items
+from simjudge.results.gallery import PAIR_KINDS, GalleryItem, select_items
 from simjudge.studies.context_table import MOST_NEIGHBOURS, with_neighbours
 
 

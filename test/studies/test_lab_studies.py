@@ -2,7 +2,7 @@
 
 import pytest
 
-from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import VERBS, run_study

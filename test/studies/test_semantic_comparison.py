@@ -13,7 +13,7 @@ from simjudge.core.label_pictures import UNLABELLED
 from simjudge.data.semantic_classes import street_train_id
 from simjudge.data.sets import read_set, write_set
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.questions.many_sets.comparison import compare_many_sets
+from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 from simjudge.studies.comparison import compare_sets
 from simjudge.studies.sweep import sweep_sets

@@ -3,7 +3,7 @@
 import pytest
 from painted_streets import paint_streets
 
-from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.result import load_many_sets
 from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import run_study
 

@@ -9,7 +9,7 @@ import pytest
 
 from simjudge.questions.study.run import StudyRunOptions
 from simjudge.questions.study.study import PAGE, run_study
-from simjudge.results.result_folder import ABLATION, SETS, SWEEP
+from simjudge.results.saved_result import ABLATION, SETS, SWEEP
 from simjudge.studies.study_findings import FINDINGS
 
 pytestmark = [

@@ -23,7 +23,7 @@ main()
 """
 INSIDE = """
 from simjudge.core.errors import SimjudgeError
-import simjudge.questions.info.command as info
+import simjudge.commands.data as info
 def work(path: str):
 {body}
 import simjudge.commands.app as commands

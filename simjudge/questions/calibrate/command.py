@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.data.read_settings import ReadSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 _MOST_PICTURES = 10**9
@@ -35,7 +34,7 @@ def imu(
     from rich.console import Console
     from rich.table import Table
 
-    from simjudge.questions.calibrate.imu import calibrate_imu
+    from simjudge.questions.calibrate.run import calibrate_imu
     from simjudge.sim.sensors.inertial.imu_calibration import UNITS
 
     found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
@@ -81,8 +80,8 @@ def noise(
     The variance of a pixel over time is s1^2 I + s2^2, I its mean in linear light, full scale 1. Camera, scene, light,
     exposure and gain must stay as they are for 10 pictures or more; 100 are better. Saturated pixels are left out.
     """
-    from simjudge.questions.calibrate.noise import calibrate_noise, noise_table
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.calibrate.run import calibrate_noise, noise_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
         source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
@@ -122,9 +121,9 @@ def lidar(
     The table has each ring's elevation, azimuth and delay with 95 % intervals. Then comes the distance of the recorded
     points from a simulated turn with that file: the angle between the beams, and the time between the firings.
     """
-    from simjudge.questions.calibrate.lidar_table import distance_lines, ring_table, summary_line
+    from simjudge.questions.calibrate.run import distance_lines, ring_table, summary_line
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
         source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,

@@ -30,9 +30,9 @@ from simjudge.page.chart_data import (
     round_up,
     tenth_above,
 )
+from simjudge.page.figures import ReportFigure, add_axes, axes_size, plain_text, report_style
 from simjudge.page.number_format import format_number, format_percent, format_short
 from simjudge.page.palette import LIGHT
-from simjudge.page.report_figure import ReportFigure, add_axes, axes_size, plain_text, report_style
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.context_table import OVERALL, ContextTable
 from simjudge.results.saved_result import Result, ResultEntry

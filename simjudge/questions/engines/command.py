@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress
-from simjudge.terminal.number_types import takes_finite_numbers
+from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, progress, takes_finite_numbers
 
 app = typer.Typer(help="The engines that move and light a scene.", no_args_is_help=True)
 
@@ -28,7 +27,7 @@ def compare(
     seed: int = typer.Option(0, min=0, help="Seed of scene, poses and camera."),
 ) -> None:
     """Show the same scene, poses and camera through two engines: pictures, boxes, speed, and the judge's verdict."""
-    from simjudge.questions.engines.result import compare_engines
+    from simjudge.questions.engines.run import compare_engines
 
     result = compare_engines(
         scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,
@@ -99,7 +98,7 @@ def check(
     from simjudge.sim.scene.read import read_scene
     from simjudge.sim.testing import ENGINE_CHECKS, check_engine, scene_cameras, scene_checks
     from simjudge.sim.testing.checks import LENS, contract_scene
-    from simjudge.terminal.tables import print_table
+    from simjudge.terminal.common import print_table
 
     builder = engine_class(name)
     with closing(make_engine(name, contract_scene())) as engine:

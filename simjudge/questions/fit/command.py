@@ -40,9 +40,9 @@ def fit(
     The search starts from what the pictures tell of both cameras. The detector (--model) judges every camera that is
     tried. Parameters that the frames cannot tell are named.
     """
-    from simjudge.questions.fit.camera_fit import PAGE
     from simjudge.questions.fit.page import fit as run
-    from simjudge.terminal.tables import print_table
+    from simjudge.questions.fit.result import PAGE
+    from simjudge.terminal.common import print_table
 
     found = run(
         a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),

@@ -3,47 +3,192 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import t as student
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.data.clouds import CloudSet
+from simjudge.core.text import load_json
+from simjudge.data.clouds import CloudBoxes, CloudSet
+from simjudge.data.format_support.format import Topics
 from simjudge.data.pairing import pair_stamps
-from simjudge.questions.explain.inputs import claimed_folder
-from simjudge.questions.fit.camera_fit import FIT, ParameterFit
-from simjudge.questions.fit.cma_search import search_minimum
-from simjudge.questions.fit.divergence import fit_divergence
-from simjudge.questions.fit.lidar_fit import (
+from simjudge.data.sets import read_clouds
+from simjudge.detectors.clouds.cuboid_detection import detect_clouds
+from simjudge.questions.explain.run import claimed_folder
+from simjudge.questions.fit.lidar_estimates import (
+    LidarFile,
+    fit_divergence,
+    fitted_divergence,
+    read_lidar_file,
+    read_renderings,
+    ring_distributions,
+    write_fitted_sensors,
+)
+from simjudge.questions.fit.result import (
     DIVERGENCE,
+    FIT,
     FITTED_SENSORS,
     LIDAR_PAGE_FILES,
     NOISE_OF_LIDAR,
     TRIED,
     FittedDivergence,
+    HeldOutW1,
     LidarFit,
+    ParameterFit,
 )
-from simjudge.questions.fit.lidar_objective import REDRAWN, LidarObjective, is_better
-from simjudge.questions.fit.lidar_renderings import (
-    LidarFile,
-    fitted_divergence,
-    read_lidar_file,
-    read_renderings,
-    write_fitted_sensors,
-)
-from simjudge.questions.fit.lidar_sides import read_side, split_clouds, take_clouds
-from simjudge.questions.fit.ring_distributions import ring_distributions
+from simjudge.questions.fit.run import search_minimum
 from simjudge.questions.fit.settings import FitSettings
-from simjudge.results.result_folder import write_json
-from simjudge.sim.sensors.lidar.cloud_statistics import RingStatistics, points_on_objects, ring_samples, ring_statistics
-from simjudge.studies.comparison import Source
+from simjudge.results.saved_result import write_json
+from simjudge.sim.sensors.lidar.cloud_statistics import (
+    CloudDegradation,
+    RingStatistics,
+    degraded_clouds,
+    points_on_objects,
+    ring_samples,
+    ring_statistics,
+)
+from simjudge.studies.comparison import Source, compare_sets
+
+_LEAST_CLOUDS = 10
+_HELD_OUT_SEED = 15
+
+
+def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
+    """Some clouds of a set, with their labels and without predictions."""
+    boxes = clouds.boxes
+    if boxes is not None:
+        place = np.full(len(clouds), -1)
+        place[rows] = np.arange(len(rows))
+        kept = np.flatnonzero(place[boxes.cloud] >= 0)
+        kept = kept[np.argsort(place[boxes.cloud[kept]], kind="stable")]
+        boxes = CloudBoxes(place[boxes.cloud[kept]], *(getattr(boxes, name)[kept] for name in (
+            "class_id", "instance", "centre", "orientation", "size")))  # fmt: skip
+    return replace(
+        clouds, cloud_name=[clouds.cloud_name[row] for row in rows], stamp=clouds.stamp[rows],
+        read=lambda index: clouds.read(int(rows[index])), boxes=boxes,
+        labelled=None if clouds.labelled is None else clouds.labelled[rows], frames=None,
+        cameras=[clouds.cameras[row] for row in rows] if len(clouds.cameras) else (),
+        poses=[clouds.poses[row] for row in rows] if len(clouds.poses) else (), predictions=None, predicted=None,
+    )  # fmt: skip
+
+
+def read_side(source: Source, topic: str | None) -> CloudSet:
+    """Clouds of one side of a fit.
+
+    Args:
+        topic: of its clouds; None where it has one only.
+    """
+    if isinstance(source, CloudSet):
+        return source
+    if not isinstance(source, str | Path):
+        raise UsageError(f"{source.name}: is a set of pictures; --sensor lidar takes clouds")
+    return read_clouds(Path(source), None if topic is None else Topics(cloud_topic=topic))
+
+
+def split_clouds(clouds: CloudSet, settings: FitSettings) -> tuple[CloudSet, CloudSet]:
+    """The clouds of the fit and those that it never sees; neighbours stay together."""
+    count = len(clouds)
+    if count < _LEAST_CLOUDS:
+        raise SimjudgeError(f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold"
+                            " out others")  # fmt: skip
+    blocks = np.arange(count) * _LEAST_CLOUDS // count
+    order = np.random.default_rng([settings.seed, _HELD_OUT_SEED]).permutation(_LEAST_CLOUDS)
+    out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_CLOUDS))])
+    return take_clouds(clouds, np.flatnonzero(~out)), take_clouds(clouds, np.flatnonzero(out))
+
+
+_SEED = 15
+REDRAWN = 4
+"""Fresh draws of the noise on which the start and what the search chose are compared: its own draw flatters it."""
+
+
+class LidarObjective:
+    """Mean W1 of some clouds with noise and drop-out on B's; what was tried once is known.
+
+    Args:
+        kept: file of what was tried before; None keeps nothing.
+    """
+
+    def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str) -> None:
+        """Run the detector on A, and read what was tried before."""
+        assert settings.model is not None  # noqa: S101 - refused before
+        self.b, self._model, self._kept, self._origin, self.name = b, settings.model, kept, origin, ""
+        self.a = detect_clouds(a, settings.model)
+        self._settings = replace(settings, model=None)
+        self._known: dict[str, float] = {}
+        if kept is not None and kept.exists():
+            content = load_json(kept)
+            if content.get("origin") != origin:
+                raise SimjudgeError(f"{kept}: is of another fit; choose another --out")
+            self._known = dict(content["tried"])
+
+    def with_b(self, b: CloudSet, name: str) -> LidarObjective:
+        """The same with other clouds of B; A's detections, and what was tried, are shared."""
+        other = copy(self)
+        other.b, other.name = b, name
+        return other
+
+    def value(self, numbers: FloatArray, draw: int = 0) -> float:
+        """Of noise and drop-out.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        key = f"{self.name} {numbers[0]:.6g} {numbers[1]:.6g} {draw}"
+        if key not in self._known:
+            quick = replace(self._settings, draws=0)
+            self._known[key] = self._judge(numbers, draw, quick).mean_w1
+            if self._kept is not None:
+                write_json(self._kept, {"origin": self._origin, "tried": self._known})
+        return self._known[key]
+
+    def fresh(self, numbers: FloatArray) -> float:
+        """Mean over draws that the search did not see.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return float(np.mean([self.value(numbers, draw) for draw in range(1, REDRAWN + 1)]))
+
+    def compared(self, numbers: FloatArray) -> HeldOutW1:
+        """With what stands beside W1.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return self._judge(numbers, 0, self._settings)
+
+    def degraded(self, numbers: FloatArray, draw: int) -> CloudSet:
+        """B's clouds with noise and drop-out.
+
+        Args:
+            numbers: (2,), metres and a probability.
+        """
+        return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
+
+    def _judge(self, numbers: FloatArray, draw: int, settings: FitSettings) -> HeldOutW1:
+        result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
+        mean = result.numbers.overall.mean_w1
+        if mean is None:
+            raise SimjudgeError("no context of A has a like one in B: there is no W1 to fit")
+        return HeldOutW1(float(mean), result.overall)
+
+
+def is_better(one: tuple[LidarObjective, FloatArray], other: tuple[LidarObjective, FloatArray]) -> bool:
+    """Whether one lidar's W1 is lower than another's on fresh draws of the noise, by a paired t test at 95 %."""
+    if one[0] is other[0] and np.array_equal(one[1], other[1]):
+        return False
+    gain = np.array([other[0].value(other[1], draw) - one[0].value(one[1], draw) for draw in range(1, REDRAWN + 1)])
+    return bool(gain.mean() > student.ppf(0.95, REDRAWN - 1) * gain.std(ddof=1) / np.sqrt(REDRAWN))
+
 
 _STEPS = np.array([0.005, 0.03])
 """Of the search: metres, and a probability."""

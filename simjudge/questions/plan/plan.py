@@ -1,4 +1,4 @@
-"""How many frames show a gap: the power of a comparison, forecast from sets at hand."""
+"""How many frames show a gap: the power of a comparison, forecast from sets at hand, and the table that says so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.setting_keywords import takes_setting_keywords
@@ -19,6 +20,7 @@ from simjudge.method.compiled import forgo_blas
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
+from simjudge.page.number_format import format_number, format_percent
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import match_classes
 from simjudge.studies.compare_settings import PlanSettings
@@ -326,3 +328,58 @@ class _Forecast:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.power(gap, middle) >= SHOWN else (middle, high)
         return high
+
+
+_UNKNOWN = "-"
+
+
+def plan_table(plan: Plan) -> SummaryTable:
+    """One line a class: what the frames at hand show, and how many show the gap."""
+    columns = ("class", "units A / B", f"power for {plan.gap:g}", "smallest gap", f"frames A / B for {plan.gap:g}")
+    return SummaryTable(columns, [_row(entry) for entry in plan.entries])
+
+
+def plan_sentences(plan: Plan) -> list[str]:
+    """Write what the columns are, and what the plan means over all classes."""
+    gap = f"{plan.gap:g}"
+    columns = (
+        f"Power is the share of cases in which these frames show a gap of {gap}. The smallest gap is what they show in "
+        "80 of 100 cases."
+    )
+    said = [columns, _needed(plan, plan.entries[-1], gap)]
+    if plan.unit_kind == "things":
+        said.append(
+            "The independent units are the things that the frames show. More frames must show new things and places: "
+            "more passes of the same add nothing."
+        )
+    if plan.alone:
+        said.append(
+            f"This is from {plan.names[0]} alone. It assumes that B shows like surroundings as often, and that the "
+            "detector varies in them as in A. Plan again with a first B."
+        )
+    return said
+
+
+def _needed(plan: Plan, entry: PlanEntry, gap: str) -> str:
+    if entry.needed is None:
+        reason = "the mean performance is below it" if entry.power is None else "more than 1,000 times these are needed"
+        return f"No number of frames can be named for a gap of {gap}: {reason}."
+    a, b = entry.needed
+    wanted = f"{a:,} pairs of frames" if plan.paired else f"{a:,} frames of A and {b:,} of B"
+    now = plan.frames
+    held = f"The {now[0]:,} pairs" if plan.paired else f"The {now[0]:,} of A and {now[1]:,} of B"
+    if plan.alone:
+        held = f"The {now[0]:,} of A at hand and as many of B"
+    enough = "are enough" if a <= now[0] and b <= now[1] else "are too few"
+    at_hand = "" if plan.alone else " at hand"
+    return (
+        f"{held}{at_hand} {enough}. {wanted} show a gap of {gap} over all classes in 80 of 100 cases, if they vary and "
+        "follow each other as these do."
+    )
+
+
+def _row(entry: PlanEntry) -> tuple[str, ...]:
+    power = _UNKNOWN if entry.power is None else format_percent(entry.power)
+    smallest = _UNKNOWN if entry.smallest_gap is None else format_number(entry.smallest_gap)
+    needed = _UNKNOWN if entry.needed is None else f"{entry.needed[0]:,} / {entry.needed[1]:,}"
+    return (entry.label, f"{entry.units[0]:,} / {entry.units[1]:,}", power, smallest, needed)

@@ -7,7 +7,7 @@ from bag_samples import TYPES, header, write_mcap
 
 from simjudge.data.rosbag2.recorded_poses import describe_conflicts
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.questions.info.contents import info
+from simjudge.questions.info import info
 
 STEP = 50_000_000
 

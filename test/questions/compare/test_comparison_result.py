@@ -10,7 +10,7 @@ import pytest
 from random_frames import made
 
 import simjudge as sj
-from simjudge.results.result_folder import CONTEXTS, RESULT, SWEEP
+from simjudge.results.saved_result import CONTEXTS, RESULT, SWEEP
 
 FEW = {"theta": 0.3, "draws": 20}
 

@@ -10,7 +10,8 @@ import pytest
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.detector_sentences import (
+from simjudge.questions.compare.facts import next_step
+from simjudge.questions.compare.words import (
     judged_words,
     measure_notes,
     measure_rows,
@@ -19,8 +20,7 @@ from simjudge.questions.compare.detector_sentences import (
     verdicts_said,
     worst_measure,
 )
-from simjudge.questions.compare.next_steps import next_step
-from simjudge.questions.report.rerun_export import summary_text
+from simjudge.questions.report.report import summary_text
 from simjudge.results.saved_result import Result, ResultEntry
 
 CALM = {

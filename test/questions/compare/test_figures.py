@@ -20,12 +20,11 @@ from matplotlib.colors import to_hex
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.page.chart_data import NothingToDrawError, OverlapPoint
+from simjudge.page.figures import ReportFigure, plain_text, spread_positions
 from simjudge.page.palette import DARK, LIGHT, SERIES, series_colours
-from simjudge.page.point_labels import spread_positions
-from simjudge.page.report_figure import ReportFigure, plain_text
-from simjudge.questions.compare import figures
+from simjudge.questions.compare import charts as figures
 from simjudge.questions.compare.class_figures import MAP_COLUMNS
-from simjudge.questions.compare.result_figures import save_figures
+from simjudge.questions.compare.figures import save_figures
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 
 KEYS = ("overall", "1", "2")

@@ -11,7 +11,7 @@ from made_results import made_contexts, made_set, write_result
 import simjudge as sj
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.questions.compare.result_tables import latex_table, latex_text
+from simjudge.questions.compare.tables import latex_table, latex_text
 
 PLAIN = {
     r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textless{}": "<",

@@ -10,7 +10,7 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.next_steps import next_step
+from simjudge.questions.compare.facts import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
 SURE = {

@@ -14,9 +14,8 @@ import pytest
 from made_results import made_contexts, made_set, write_result, write_sweep
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.questions.compare.number_table import FIELDS, write_csv
-from simjudge.questions.compare.page import render_page, write_report
-from simjudge.questions.compare.result_view import CHARTED
+from simjudge.questions.compare.page import CHARTED, render_page, write_report
+from simjudge.questions.compare.tables import FIELDS, write_csv
 from simjudge.results.context_table import ContextTable
 from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_results import made_contexts, made_set, write_result
 
-from simjudge.questions.compare.where_view import where_view
+from simjudge.questions.compare.facts import where_view
 from simjudge.questions.compare.words import SetNames
 from simjudge.results.saved_result import Result, load_result
 

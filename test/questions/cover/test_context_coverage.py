@@ -11,7 +11,7 @@ from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.pool import Samples
-from simjudge.questions.cover.context_coverage import (
+from simjudge.questions.cover.result import (
     NEVER,
     choose_pictures,
     coverage_curve,

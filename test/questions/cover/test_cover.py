@@ -18,9 +18,15 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import no_progress
 from simjudge.detectors.assignment import assign
-from simjudge.questions.cover.context_coverage import similar_pairs
-from simjudge.questions.cover.newly_covered import judge_newly_covered
-from simjudge.questions.cover.unreachable import CLASS_MISSING, NOT_FOUND, TOO_MANY, TOO_NEAR, TOO_SMALL
+from simjudge.questions.cover.result import (
+    CLASS_MISSING,
+    NOT_FOUND,
+    TOO_MANY,
+    TOO_NEAR,
+    TOO_SMALL,
+    judge_newly_covered,
+    similar_pairs,
+)
 
 pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
 pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installed")

@@ -19,9 +19,9 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.images import ArrayImages, encode_png
 from simjudge.core.object_tables import Objects
-from simjudge.questions.doctor import findings as names
-from simjudge.questions.doctor.doctor import diagnose
-from simjudge.questions.doctor.usable_for import NO, QUESTIONS, WITH_LOSS, YES, answer_questions
+from simjudge.questions.doctor import diagnosis as names
+from simjudge.questions.doctor.diagnosis import NO, QUESTIONS, WITH_LOSS, YES, answer_questions
+from simjudge.questions.doctor.run import diagnose
 from simjudge.ros.graphs import GRAPHS
 
 START = 1_700_000_000 * SECOND

@@ -10,11 +10,10 @@ from typer.testing import CliRunner
 
 from simjudge.commands.app import app
 from simjudge.data.sets import read_set
-from simjudge.questions.doctor import findings as names
-from simjudge.questions.doctor.doctor import diagnose
-from simjudge.questions.doctor.recording_diagnosis import diagnose_recording
-from simjudge.questions.doctor.simulator_checks import live_line
-from simjudge.questions.doctor.usable_for import NO
+from simjudge.questions.doctor import diagnosis as names
+from simjudge.questions.doctor.diagnosis import NO
+from simjudge.questions.doctor.label_checks import live_line
+from simjudge.questions.doctor.run import diagnose, diagnose_recording
 from simjudge.sim.capture.simulators.labelling import find_simulator_labels
 
 IMAGE, BOXES, SOLIDS = "sensor_msgs/msg/Image", "vision_msgs/msg/Detection2DArray", "vision_msgs/msg/Detection3DArray"

@@ -9,11 +9,21 @@ from drive_samples import made_drive
 from driving_scenes import STRAIGHT, scene_file
 
 from simjudge.core.errors import UsageError
-from simjudge.questions.drives.comparison import compare_drive_sets
-from simjudge.questions.drives.course_line import NO_CONE, LaneCones, fine_line, lane_cones, line_length, next_cones
-from simjudge.questions.drives.driven_line import driven_line
+from simjudge.questions.drives.driven_line import (
+    AHEAD,
+    NO_CONE,
+    ConesAhead,
+    LaneCones,
+    cut_windows,
+    driven_line,
+    fine_line,
+    lane_cones,
+    line_length,
+    median_speed,
+    next_cones,
+)
+from simjudge.questions.drives.run import compare_drive_sets
 from simjudge.questions.drives.settings import DriveComparisonSettings
-from simjudge.questions.drives.windows import AHEAD, ConesAhead, cut_windows, median_speed
 from simjudge.sim.scene.model import Course
 from simjudge.sim.scene.read import read_scene
 

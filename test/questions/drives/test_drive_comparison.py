@@ -9,11 +9,18 @@ from drive_samples import LAP, RADIUS, made_drive, write_csv
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.drive_logs import RADIANS
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.drives.comparison import BLOCKS, DRIVES, compare_drive_sets
-from simjudge.questions.drives.course_line import SPACING, fine_line, line_curvature, line_length
-from simjudge.questions.drives.driven_line import driven_line, mean_line
+from simjudge.questions.drives.driven_line import (
+    SPACING,
+    cut_windows,
+    driven_line,
+    fine_line,
+    line_curvature,
+    line_length,
+    mean_line,
+    median_speed,
+)
+from simjudge.questions.drives.run import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.questions.drives.settings import HEADING, LATERAL, METRICS, SPEED, DriveComparisonSettings
-from simjudge.questions.drives.windows import cut_windows, median_speed
 
 QUICK = DriveComparisonSettings(draws=200)
 

@@ -12,10 +12,8 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.drives.figures import lines_figure
-from simjudge.questions.drives.page import render_drives_page
-from simjudge.questions.drives.saved import load_drive_result
-from simjudge.questions.drives.words import headline, metric_sentence, number, worst_verdict
+from simjudge.questions.drives.page import lines_figure, render_drives_page
+from simjudge.questions.drives.result import headline, load_drive_result, metric_sentence, number, worst_verdict
 
 FEW = ["--draws", "200"]
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from simjudge.questions.explain.attribution import (
+from simjudge.questions.explain.result import (
     all_subsets,
     forward_order,
     order_certainty,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simjudge.core.object_tables import Objects
-from simjudge.questions.explain.carried_units import carried_units, same_places
+from simjudge.questions.explain.changed_sets import carried_units, same_places
 from simjudge.studies.units.sampling_units import SampleUnits
 from simjudge.studies.units.words import SideUnits
 

@@ -11,16 +11,16 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.method.certainty import Certainty
-from simjudge.questions.explain.explanation import CauseShare, Explanation, Interval
-from simjudge.questions.explain.waterfall import waterfall_figure
-from simjudge.questions.explain.words import (
+from simjudge.questions.explain.page import (
     UNLISTED_WORDS,
     detail_sentences,
     explanation_table,
     filter_words,
     headline,
     lead,
+    waterfall_figure,
 )
+from simjudge.questions.explain.result import CauseShare, Explanation, Interval
 from simjudge.sim.sensors.camera.chain import Step
 
 SURE = Certainty(noise=0.02, gap=0.1, gap_low=0.08, gap_high=0.13, p_value=0.001, p_adjusted=0.001,

@@ -15,8 +15,8 @@ from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
 from simjudge.data.rosbag2.cloud_writing import points_in_boxes
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
-from simjudge.questions.fit.divergence import fit_divergence
-from simjudge.questions.fit.lidar_fit import DIVERGENCE
+from simjudge.questions.fit.lidar_estimates import fit_divergence
+from simjudge.questions.fit.result import DIVERGENCE
 from simjudge.sim.capture.scanning import LidarCapture
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.model import Scene, Surface, Thing

@@ -11,8 +11,8 @@ from painted_discs import RedDetector, paint, seen_by
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.questions.fit import run as fit_module
-from simjudge.questions.fit.camera_fit import write_fitted_camera
-from simjudge.questions.fit.fitted_vector import PARAMETERS, chosen_parameters, decode, encode
+from simjudge.questions.fit.result import write_fitted_camera
+from simjudge.questions.fit.run import PARAMETERS, chosen_parameters, decode, encode
 from simjudge.questions.fit.run import fit_camera as fit
 from simjudge.questions.fit.settings import FITTED
 from simjudge.sim.sensors.camera.camera_file import read_camera

@@ -12,12 +12,16 @@ from typer.testing import CliRunner
 import simjudge as sj
 from simjudge.commands.app import app
 from simjudge.method.certainty import Certainty
-from simjudge.questions.fit.camera_fit import PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
-from simjudge.questions.fit.figures import course_figure, held_out_figure
-from simjudge.questions.fit.lidar_figures import drop_out_figure, range_noise_figure
-from simjudge.questions.fit.lidar_fit import LidarFit
-from simjudge.questions.fit.page import fit_word, write_lidar_fit_page
-from simjudge.questions.fit.ring_distributions import ring_distributions
+from simjudge.questions.fit.lidar_estimates import ring_distributions
+from simjudge.questions.fit.page import (
+    course_figure,
+    drop_out_figure,
+    fit_word,
+    held_out_figure,
+    range_noise_figure,
+    write_lidar_fit_page,
+)
+from simjudge.questions.fit.result import PAGE_FILES, CameraFit, HeldOutW1, LidarFit, ParameterFit
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.lidar.cloud_statistics import RingSamples
 

@@ -12,10 +12,9 @@ from markupsafe import escape
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudSet
-from simjudge.questions.fit.lidar_fit import DIVERGENCE, LIDAR_PAGE_FILES
-from simjudge.questions.fit.lidar_sides import take_clouds
-from simjudge.questions.fit.ring_distributions import ring_distributions
-from simjudge.questions.fit.run_lidar import fit_lidar
+from simjudge.questions.fit.lidar_estimates import ring_distributions
+from simjudge.questions.fit.result import DIVERGENCE, LIDAR_PAGE_FILES
+from simjudge.questions.fit.run_lidar import fit_lidar, take_clouds
 from simjudge.sim.sensors.lidar.cloud_statistics import (
     CloudDegradation,
     RingSamples,

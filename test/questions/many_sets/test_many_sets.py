@@ -16,12 +16,12 @@ from simjudge.core.object_tables import Predictions
 from simjudge.data.sets import write_set
 from simjudge.method import algorithm
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.compare.neighbour_figures import neighbour_figures
+from simjudge.questions.compare.figures import neighbour_figures
 from simjudge.questions.compare.result import compare
-from simjudge.questions.many_sets.comparison import compare_many_sets
 from simjudge.questions.many_sets.figures import set_figures
-from simjudge.questions.many_sets.page import report_sets
-from simjudge.questions.many_sets.saved import load_many_sets
+from simjudge.questions.many_sets.page import SETS_PAGE
+from simjudge.questions.many_sets.result import load_many_sets
+from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.results.saved_result import load_result
 
 SETTINGS = {"patch": 40, "theta": 0.4, "draws": 480, "block": 0.0}
@@ -211,6 +211,6 @@ def test_a_saved_result_holds_for_each_net_the_comparison_farthest_above_its_flo
         assert alone.overall.numbers.p_value == expected.numbers.p_value
         assert neighbour_figures(alone)
     assert any(name.startswith("neighbours_highest_") for name in set_figures(saved))
-    report_sets(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
+    SETS_PAGE.report(tmp_path / "out", tmp_path / "page.html", ReportSettings(), print)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<h2>Contexts with their neighbours: ") == 2

@@ -16,10 +16,10 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.page.chart_data import NothingToDrawError
-from simjudge.page.figure_files import DrawnMark, drawn_marks
+from simjudge.page.figures import DrawnMark, drawn_marks
 from simjudge.questions.many_sets.figures import overlap_matrix, overlap_scatter
-from simjudge.questions.many_sets.saved import ManySetsResult, load_many_sets
-from simjudge.questions.many_sets.tables import kind_rows, kind_sentences
+from simjudge.questions.many_sets.page import kind_rows, kind_sentences
+from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets
 
 PAIRS = list(permutations(DOMAINS, 2))
 CROSSED = [(a, b) for a, b in PAIRS if DOMAINS[a] != DOMAINS[b]]

@@ -18,7 +18,7 @@ from simjudge.questions.many_sets.findings import (
     sweep_findings,
     two_nets_findings,
 )
-from simjudge.questions.many_sets.saved import ManySetsResult, SetsComparison
+from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Curve, Result, ResultEntry
 from simjudge.studies.study_findings import NO, UNDECIDED, YES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from simjudge.objects.lidar_measurements import OBJECT_METRICS, WHOLE_METRICS
-from simjudge.questions.objects.words import (
+from simjudge.questions.objects.result import (
     FAMILIES,
     MOMENTS,
     OTHERS,

@@ -8,18 +8,21 @@ import pytest
 
 import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.questions.objects.figures import range_figure
-from simjudge.questions.objects.saved import ResultPicture, SeriesPair, load_object_result, save_object_result
-from simjudge.questions.objects.words import (
+from simjudge.questions.objects.page import range_figure
+from simjudge.questions.objects.result import (
+    ResultPicture,
+    SeriesPair,
     fact_lines,
     headline,
     lead,
+    load_object_result,
     objects_table,
     rest_line,
     row_number,
+    save_object_result,
     signed,
 )
-from simjudge.results.series_verdicts import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
+from simjudge.results.verdict_words import DIFFERS, NOT_SHOWN, TOO_FEW, WITHIN_FLOOR
 
 TIME = np.arange(12) / 10
 PICTURE = ResultPicture("occupancy_map", "Both maps", "red: real", np.zeros((4, 5, 3), np.uint8))

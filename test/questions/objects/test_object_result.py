@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.questions.objects.saved import (
+from simjudge.questions.objects.result import (
     ResultPicture,
     SeriesPair,
     is_object_result,

@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from simjudge.questions.recording.cloud_pictures import GROUND, box_corners, cloud_pictures, draw_points, draw_segments
-from simjudge.questions.recording.cloud_scale import CloudScale, grid_places
-from simjudge.questions.recording.cloud_views import PerspectiveView, TopView
+from simjudge.questions.recording.cloud_pictures import (
+    GROUND,
+    CloudScale,
+    PerspectiveView,
+    TopView,
+    box_corners,
+    cloud_pictures,
+    draw_points,
+    draw_segments,
+    grid_places,
+)
 
 VIEWS = (
     TopView(10.0, 40),

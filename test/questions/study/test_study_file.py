@@ -5,10 +5,8 @@ import pytest
 from simjudge.core.documents import read_document
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import STUDY, find_file, shipped_files
-from simjudge.questions.study.file import StudyFields, read_study
-from simjudge.questions.study.steps import Verb
+from simjudge.questions.study.file import StepReference, StudyFields, Verb, put_paths, read_study
 from simjudge.questions.study.study import VERBS
-from simjudge.questions.study.values import StepReference, put_paths
 
 CONTENT = """
 title: How do letters join?

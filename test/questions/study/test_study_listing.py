@@ -8,11 +8,9 @@ from simjudge.commands.app import app
 from simjudge.core.errors import UsageError
 from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.listing import list_study
-from simjudge.questions.study.records import StepRecord
 from simjudge.questions.study.run import ONE_JOB, StudyRunOptions, most_at_once, run_steps, seconds_left
-from simjudge.questions.study.study import VERBS, report_study, run_study
-from simjudge.questions.study.work import lock_file
+from simjudge.questions.study.study import VERBS, list_study, report_study, run_study
+from simjudge.questions.study.work import StepRecord, lock_file
 from simjudge.questions.study.workers import share_cores
 
 CONTENT = """

@@ -14,9 +14,8 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.questions.study.file import read_study
-from simjudge.questions.study.listing import list_study
 from simjudge.questions.study.run import StudyRunOptions, run_steps
-from simjudge.questions.study.study import VERBS
+from simjudge.questions.study.study import VERBS, list_study
 
 FIRST = """
 title: Parts of a set

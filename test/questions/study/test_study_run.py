@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.questions.study.file import read_study
+from simjudge.questions.study.file import StepReference, Verb, read_study
 from simjudge.questions.study.run import run_steps
-from simjudge.questions.study.steps import Verb
-from simjudge.questions.study.values import StepReference
 
 CONTENT = """
 title: How do letters join?

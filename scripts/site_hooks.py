@@ -17,8 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from simjudge.commands.app import app
-from simjudge.core.setting_documents import markdown_table
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, markdown_table
 from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 ROOT = Path(__file__).resolve().parents[1]

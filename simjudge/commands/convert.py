@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import LONGEST_TIME
-from simjudge.data.read_settings import ReadSettings
 from simjudge.terminal.common import exit_if_lost, print_note
 from simjudge.terminal.options import takes_settings
 

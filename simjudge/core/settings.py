@@ -9,11 +9,11 @@ A setting is one field of a settings class: a frozen dataclass that derives from
 
 To add a setting, add one field to such a class, and read it where it acts. These come from the field:
 
-* the keyword of the Python function (`simjudge.core.setting_keywords`) and its check (`Settings.__post_init__`),
+* the keyword of the Python function (`simjudge.core.settings`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
 * the argument of a launch file (`simjudge.ros.setting_arguments`),
-* the row of a documentation table and the JSON schema (`simjudge.core.setting_documents`).
+* the row of a documentation table and the JSON schema (`simjudge.core.settings`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch
 file, a parameter file) that is empty is read as None by `Setting.parse`.
@@ -25,13 +25,16 @@ third of the time that `simjudge --help` may take.
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import inspect
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
+from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simjudge.core.errors import UsageError
 
@@ -308,3 +311,99 @@ def _converted(kind: type, value: Any) -> Any:
     if isinstance(value, bool | str | bytes):
         raise TypeError
     return index(value) if kind is int else float(value)
+
+
+_JSON_TYPES: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string"}
+
+
+def markdown_table(rows: Iterable[Setting], head: str = "setting") -> str:
+    """A documentation table, one row a setting."""
+    lines = [f"| {head} | type | default | range | what it does |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        default = "must be given" if row.required else f"`{row.default_text}`" if row.default_text else ""
+        cells = (f"`{row.name}`", row.type_text, default, row.range_text, row.help_text)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def json_schema(rows: Iterable[Setting], title: str) -> dict[str, Any]:
+    """The JSON schema of an object that holds settings by name."""
+    rows = tuple(rows)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "properties": {row.name: _property(row) for row in rows},
+        "required": [row.name for row in rows if row.required],
+        "additionalProperties": False,
+    }
+
+
+def _property(row: Setting) -> dict[str, Any]:
+    kind = "string" if row.form else _JSON_TYPES[row.kind]
+    item: dict[str, Any] = {"type": kind}
+    if row.allowed:
+        item["enum"] = list(row.allowed)
+    if row.low is not None:
+        item["minimum"] = row.low
+    if row.high is not None:
+        item["maximum"] = row.high
+    out = {"type": "array", "items": item} if row.many and not row.form else item
+    if row.optional:
+        # "enum" would refuse null even where "type" admits it.
+        out = {"anyOf": [out, {"type": "null"}]}
+    out["description"] = row.description
+    if not row.required and row.default is not None:
+        out["default"] = row.text(row.default) if row.form or row.kind is Path else row.default
+    return out
+
+
+Returned = TypeVar("Returned")
+
+_SETTINGS = "settings"
+
+
+def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., Returned]:
+    """A function that takes every declared setting as a keyword, beside its parameter `settings`.
+
+    `help` and notebooks show the keywords with their defaults; the docstring gets a line for each.
+
+    Args:
+        function: has a parameter `settings`, annotated with a settings class. It is called with an object of that
+            class: the given one, or a new one, with the given keywords.
+    """
+    kind = get_type_hints(function)[_SETTINGS]
+    rows = {row.name: row for row in declared(kind)}
+    own = list(inspect.signature(function).parameters.values())
+
+    @wraps(function)
+    def with_keywords(*arguments: Any, **keywords: Any) -> Returned:
+        given = {name: keywords.pop(name) for name in list(keywords) if name in rows}
+        for name in keywords:
+            if all(name != each.name for each in own):
+                raise TypeError(f"{function.__name__}() has no argument {name!r}{_hint(name, rows)}")
+        start = keywords.pop(_SETTINGS, None)
+        return function(*arguments, settings=kind(**given) if start is None else replace(start, **given), **keywords)
+
+    added = [inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=row.default) for row in rows.values()]
+    shown = [each.replace(default=None) if each.name == _SETTINGS else each for each in own]
+    with_keywords.__signature__ = inspect.Signature([*shown, *added])  # type: ignore[attr-defined]
+    with_keywords.__doc__ = _with_lines(inspect.getdoc(function) or "", rows.values())
+    return with_keywords
+
+
+def _with_lines(doc: str, rows: Any) -> str:
+    """A docstring with a line for each setting at the end of its section Args."""
+    lines = "".join(f"    {row.name}: {_line(row)}\n" for row in rows)
+    head, found, tail = doc.partition("\n\nReturns:")
+    return f"{head}\n{lines.rstrip()}{found}{tail}"
+
+
+def _line(row: Setting) -> str:
+    values = f" ({row.range_text})" if row.range_text and not callable(row.choices) else ""
+    return f"{row.description}{values}"
+
+
+def _hint(name: str, rows: dict[str, Setting]) -> str:
+    near = difflib.get_close_matches(name, rows, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
 
 Renames = tuple[tuple[str, str], ...]
 """Pairs of the name that a class has and its new name."""

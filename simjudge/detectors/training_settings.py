@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simjudge.core.errors import UsageError
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
-from simjudge.data.read_settings import ReadSettings
 
 DETECT, SEMANTIC = "detect", "segment-semantic"
 """Tasks, as ultralytics and torchvision call theirs."""

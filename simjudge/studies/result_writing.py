@@ -7,12 +7,10 @@ from typing import Any
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import LIDAR, SEMANTIC, CertaintySettings, CompareSettings, MethodSettings
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
-from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.units.words import SideUnits
 from simjudge.studies.unlike_objects import ClassBalance
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import Settings, setting
+from simjudge.core.settings import Settings, setting, takes_setting_keywords
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from simjudge.core.errors import UsageError
-from simjudge.core.setting_documents import json_schema, markdown_table
-from simjudge.core.settings import Settings, TextForm, chosen, declared, setting
+from simjudge.core.settings import Settings, TextForm, chosen, declared, json_schema, markdown_table, setting
 from simjudge.studies.compare_settings import CompareSettings
 
 

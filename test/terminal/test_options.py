@@ -10,14 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from simjudge.commands import compare as compare_command
-from simjudge.commands import sweep as sweep_command
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, declared, setting
+from simjudge.questions.compare import command as compare_command
 from simjudge.questions.compare import result as comparison_result
+from simjudge.questions.compare import sweep_command
 from simjudge.ros.setting_arguments import argument, given_parameters
-from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
+from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
 from simjudge.terminal.options import option, option_type, takes_settings
 
 RENAMES = st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1).map(

@@ -12,7 +12,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import nearest_name
 from simjudge.questions.ablation.saved import AblationResult
 from simjudge.questions.many_sets.comparison import compare_many_sets

@@ -15,7 +15,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.page.figure_files import save_figure

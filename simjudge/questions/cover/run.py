@@ -16,7 +16,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sources import as_frames
 from simjudge.method.patch_size import default_patch
 from simjudge.questions.cover.candidates import Candidate, CandidatePool, PlacementSearch, context_planes

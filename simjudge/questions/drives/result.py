@@ -8,7 +8,7 @@ from typing import Any
 
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.progress import Log, no_log
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.kept_result import KeptResult, ResultKind
 from simjudge.page.report_figure import Figures
 from simjudge.questions.drives.comparison import DriveComparison, DriveSource, compare_drive_sets

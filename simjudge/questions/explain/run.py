@@ -11,7 +11,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import EntryNumbers

@@ -13,7 +13,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sources import as_frames
 from simjudge.detectors.detector import Detector
@@ -32,8 +32,8 @@ from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
+from simjudge.studies.compare_settings import LIDAR
 from simjudge.studies.comparison import Source
-from simjudge.studies.lidar_settings import LIDAR
 
 _PICTURES = 3
 

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.reductions import reduce_comparisons

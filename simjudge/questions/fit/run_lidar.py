@@ -13,7 +13,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.data.pairing import pair_stamps

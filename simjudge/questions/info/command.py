@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from simjudge.data.read_settings import ReadSettings
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.terminal.common import exit_if_lost, print_note
 from simjudge.terminal.options import takes_settings
 

@@ -14,7 +14,7 @@ from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers

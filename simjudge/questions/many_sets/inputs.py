@@ -18,14 +18,13 @@ from simjudge.method.method import MOST_DRAWS
 from simjudge.questions.many_sets.pairs import WantedComparison
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, read_input
 from simjudge.studies.judged_patches import judge_patches, take_frames
 from simjudge.studies.judged_set import JudgedSet, judge_set
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.semantic_inputs import with_pixels_judged
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 
 DRAWS_A_TEST = 100
 """Draws for each test of a family: the smallest p, corrected for their number, is then 0.01."""

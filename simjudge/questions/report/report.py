@@ -8,7 +8,7 @@ from pathlib import Path
 from simjudge.core.errors import UsageError
 from simjudge.core.files import check_output
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.recording_files import is_recording
 from simjudge.page.kept_result import kind_of
 from simjudge.page.page_templates import is_report

@@ -15,8 +15,7 @@ from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.core.version import version
 from simjudge.data.sets import read_set
 from simjudge.data.sources import as_frames, refuse_input_as_output, write_where_asked

@@ -1,4 +1,4 @@
-"""What a person decides about reading any data set, declared once (see `simjudge.core.settings`)."""
+"""Groups of settings that several rooms ask for (see `simjudge.core.settings`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,29 @@ from simjudge.core.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadSettings(Settings):
-    """How data sets are read, whatever is done with them afterwards.
-
-    Attributes:
-        allow_outside: take pictures that lie outside of the data set's folder.
-    """
+class ReadSettings(Settings, panel="Reading files"):
+    """How data sets are read, whatever is done with them afterwards."""
 
     allow_outside: bool = setting(
         default=False,
         help="Take pictures that lie outside of the data set's folder, as a data set from elsewhere may name any file.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSettings(Settings, panel="Labels"):
+    """Which things of a simulated picture are labelled; `simjudge.sim.capture.label_rules.Labelling` applies it."""
+
+    min_size: float = setting(5.0, "Size below which things are not labelled.", unit="px", low=0, high=1e5)
+    min_visible: float = setting(
+        0.25, "Share of a thing that must be visible for it to be labelled.", low=0, high=1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionLimitSettings(Settings, panel="Poses"):
+    """Which poses are believed; `simjudge.geometry.trajectories.MotionLimits` applies it."""
+
+    max_gap: float = setting(0.5, "Greatest gap between poses that is interpolated.", unit="s", low=1e-3, high=1e6)
+    max_speed: float = setting(20.0, "Speed above which poses are a jump.", unit="m/s", low=1e-3, high=1e6)
+    max_turn: float = setting(720.0, "Rate of rotation above which poses are a jump.", unit="deg/s", low=1e-3, high=1e6)

@@ -7,13 +7,22 @@ A setting is one field of a settings class: a frozen dataclass that derives from
     class CompareSettings(Settings):
         theta: float | None = setting(None, "Similarity threshold.", low=0, high=1)
 
-To add a setting, add one field to such a class, and read it where it acts. These come from the field:
+Settings that belong together are a group: a class with the title of its panel. What a question asks is composed of
+groups, side by side::
 
-* the keyword of the Python function (`simjudge.core.settings`) and its check (`Settings.__post_init__`),
+    class CertaintySettings(Settings, panel="Certainty"): ...
+    class CompareSettings(MethodSettings, CertaintySettings, PairSettings): ...
+
+A group is a panel of the command's help and a table of the documentation; a setting marked `common` stands above them,
+with the options that most people use. What does not apply to a question is in no group of its.
+
+To add a setting, add one field to a group, and read it where it acts. These come from the field:
+
+* the keyword of the Python function (`takes_setting_keywords`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
 * the argument of a launch file (`simjudge.ros.setting_arguments`),
-* the row of a documentation table and the JSON schema (`simjudge.core.settings`).
+* the row of a documentation table and the JSON schema (`markdown_table`, `json_schema`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch
 file, a parameter file) that is empty is read as None by `Setting.parse`.
@@ -34,7 +43,7 @@ from dataclasses import MISSING, dataclass, replace
 from functools import wraps
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simjudge.core.errors import UsageError
 
@@ -86,6 +95,8 @@ class Setting:
         required: it has no default and must be given.
         changeable: a node lets it be changed while it runs.
         option: name of the option, where Python has another meaning for it than as the name of the setting.
+        common: most people who run the command look for it.
+        group: title of the group that declares it; empty for a setting of one question alone.
     """
 
     name: str
@@ -103,6 +114,13 @@ class Setting:
     required: bool = False
     changeable: bool = False
     option: str = ""
+    common: bool = False
+    group: str = ""
+
+    @property
+    def panel(self) -> str:
+        """Title of the panel of the command's help that shows it; empty for the first one."""
+        return "" if self.common else self.group
 
     @property
     def flag(self) -> str:
@@ -218,6 +236,12 @@ class Setting:
 class Settings:
     """What settings classes derive from: their values are checked and converted when an object is made."""
 
+    _panel: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, panel: str = "") -> None:
+        """Name the group of the fields that the class itself declares."""
+        cls._panel = panel
+
     def __post_init__(self) -> None:
         """Check every value."""
         for row in declared(type(self)):
@@ -250,22 +274,30 @@ def setting(
 
 
 def declared(kind: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a settings class, in order."""
+    """The settings of a settings class: those of its groups in order, then its own."""
     hints = get_type_hints(kind)
-    rows = []
-    for field in dataclasses.fields(kind):
-        if _METADATA not in field.metadata:
-            continue
-        items = field.metadata[_METADATA]
-        required = field.default is MISSING
-        scalar, many, optional = _described(hints[field.name], has_form=items.get("form") is not None)
-        rows.append(
-            Setting(
-                field.name, scalar, None if required else field.default,
-                many=many, optional=optional, required=required, **items,
-            )
-        )  # fmt: skip
-    return tuple(rows)
+    fields = {field.name: field for field in dataclasses.fields(kind) if _METADATA in field.metadata}
+    rows: dict[str, Setting] = {}
+    for group in _groups(kind):
+        for name in inspect.get_annotations(group):
+            if name not in fields or name in rows:
+                continue
+            items, default = fields[name].metadata[_METADATA], fields[name].default
+            required = default is MISSING
+            scalar, many, optional = _described(hints[name], has_form=items.get("form") is not None)
+            rows[name] = Setting(
+                name, scalar, None if required else default, many=many, optional=optional, required=required,
+                group=getattr(group, "_panel", ""), **items,
+            )  # fmt: skip
+    return tuple(rows.values())
+
+
+def _groups(kind: type[Any]) -> list[type[Any]]:
+    """The classes that a class is composed of, each before what it is a part of."""
+    found: dict[type[Any], None] = {}
+    for base in kind.__bases__:
+        found |= dict.fromkeys(_groups(base))
+    return [*found, kind]
 
 
 def chosen(kind: type[Any], names: Iterable[str] = (), *, without: Iterable[str] = ()) -> tuple[Setting, ...]:
@@ -383,6 +415,8 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
             if all(name != each.name for each in own):
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{_hint(name, rows)}")
         start = keywords.pop(_SETTINGS, None)
+        if not isinstance(start, kind | None):
+            raise TypeError(f"{function.__name__}() takes {kind.__name__} as its settings, not {type(start).__name__}")
         return function(*arguments, settings=kind(**given) if start is None else replace(start, **given), **keywords)
 
     added = [inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=row.default) for row in rows.values()]

@@ -7,7 +7,7 @@ from typing import Any
 from simjudge.core.errors import Losses
 from simjudge.core.version import version
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.studies.compare_settings import LIDAR, SEMANTIC, CertaintySettings, CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings, SweepSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
@@ -82,7 +82,7 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
     }
 
 
-def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | None) -> dict[str, Any]:
+def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
     """The part of `parameters` that says how certainty was found.
 
     Args:

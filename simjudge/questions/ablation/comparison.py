@@ -16,7 +16,7 @@ from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import nearest_name
 from simjudge.questions.ablation.saved import AblationResult
 from simjudge.questions.many_sets.comparison import compare_many_sets
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.questions.many_sets.settings import ManySetsSettings
 
 REAL = "real"
 """Name of the real set, and of the net that was trained on real images."""
@@ -33,7 +33,7 @@ def compare_variants(
     changes: Mapping[str, str],
     baseline: str = "baseline",
     twins: Sequence[Sequence[str]] | None = None,
-    settings: CompareSettings,
+    settings: ManySetsSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> AblationResult:
@@ -49,7 +49,7 @@ def compare_variants(
             "by_real" has.
         twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
             compared. Frames that follow one another make few independent pairs, too few for a small p.
-        settings: of all comparisons. Those that say where predictions come from are refused.
+        settings: of all comparisons.
 
     Returns:
         The answers to the four questions, and the ranking of the variants.

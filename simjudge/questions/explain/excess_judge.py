@@ -18,9 +18,9 @@ from simjudge.questions.explain.attribution import Causes
 from simjudge.questions.explain.carried_units import carried_units
 from simjudge.questions.explain.changed_sets import ChangedSets
 from simjudge.questions.explain.label_margins import LabelMargins
-from simjudge.questions.explain.settings import ExplainSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.painted_masks import painted_geometry
 from simjudge.studies.pair import compare_judged, painted_sets
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together
@@ -35,6 +35,7 @@ class ExcessJudge(ShortRepr):
     """Says what is left of the gap with some causes undone, by the code that `compare` uses.
 
     Attributes:
+        sample: pictures of each set on which the cameras were compared.
         certainty: of the sets as they are, once they have been compared.
         mean_w1: of the sets as they are.
         excess: by set of causes, the gap: (D,), the estimate first, then what each draw makes of it.
@@ -43,7 +44,8 @@ class ExcessJudge(ShortRepr):
 
     sets: ChangedSets
     difference: CameraDifference
-    settings: ExplainSettings
+    settings: CompareSettings
+    sample: int
     margins: LabelMargins | None = None
     certainty: Certainty | None = None
     mean_w1: float | None = None

@@ -19,18 +19,6 @@ from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.inputs import InputSet
 
 
-def check_settings(settings: CompareSettings) -> None:
-    """Refuse settings that make no sense where pictures are changed and detected anew."""
-    refused = {"--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions}
-    for flag, given in refused.items():
-        if given is not None:
-            raise UsageError(f"{flag}: are of unchanged pictures; leave it out, --model detects anew")
-    if settings.task == "semantic" or settings.sensor == "lidar":
-        raise UsageError("--task, --sensor: leave them out, because pictures with labelled objects are needed")
-    if not settings.draws:
-        raise UsageError("--draws: must be above 0, because no share is told without chance")
-
-
 def required_detector(settings: CompareSettings) -> Detector:
     """Load the detector of the settings."""
     if settings.model is None:

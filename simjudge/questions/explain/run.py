@@ -39,7 +39,6 @@ from simjudge.questions.explain.explanation import (
     Interval,
 )
 from simjudge.questions.explain.inputs import (
-    check_settings,
     claimed_folder,
     read_pictures,
     required_detector,
@@ -89,12 +88,12 @@ def explain_sets(  # noqa: PLR0913 - the options of the command
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.
     """
-    check_settings(settings)
-    loaded = required_detector(settings) if detector is None else detector
-    sides = read_pictures(a, b, loaded, settings, log, progress)
-    settings = with_patch(settings, sides, log)
+    compared = settings.comparison
+    loaded = required_detector(compared) if detector is None else detector
+    sides = read_pictures(a, b, loaded, compared, log, progress)
+    compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
-    sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
+    sets = ChangedSets(sides, loaded, compared, None if folder is None else folder / DETECTIONS, progress)
     forgo_blas()
     with renders_folder(folder) as renders:
         given = RenderOptions(camera, scene, a_camera, renders)
@@ -117,7 +116,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
         error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
                                  advance=advance)  # fmt: skip
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
-    judge = ExcessJudge(sets, difference, settings)
+    judge = ExcessJudge(sets, difference, sets.settings, settings.sample)
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
@@ -278,6 +277,6 @@ def _parameters(judge: ExcessJudge) -> dict[str, Any]:
         for which, side in zip("ab", judge.sets.sides, strict=True)
     }
     return method_parameters(settings, None) | certainty_parameters(settings, made) | {
-        "metric": settings.metric, "paired": settings.paired, "sample": settings.sample, "inputs": sides,
+        "metric": settings.metric, "paired": settings.paired, "sample": judge.sample, "inputs": sides,
         "model": describe_model(settings),
     }  # fmt: skip

@@ -15,9 +15,9 @@ from simjudge.core.text import load_json
 from simjudge.data.clouds.cloud_set import CloudSet
 from simjudge.detectors.clouds.cloud_detection import detect_clouds
 from simjudge.questions.fit.camera_fit import HeldOutW1
-from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.result_folder import write_json
 from simjudge.sim.sensors.lidar.cloud_degradation import CloudDegradation, degraded_clouds
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
 _SEED = 15
@@ -32,7 +32,7 @@ class LidarObjective:
         kept: file of what was tried before; None keeps nothing.
     """
 
-    def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str) -> None:
+    def __init__(self, a: CloudSet, b: CloudSet, settings: CompareSettings, kept: Path | None, origin: str) -> None:
         """Run the detector on A, and read what was tried before."""
         assert settings.model is not None  # noqa: S101 - refused before
         self.b, self._model, self._kept, self._origin, self.name = b, settings.model, kept, origin, ""
@@ -89,7 +89,7 @@ class LidarObjective:
         """
         return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
 
-    def _judge(self, numbers: FloatArray, draw: int, settings: FitSettings) -> HeldOutW1:
+    def _judge(self, numbers: FloatArray, draw: int, settings: CompareSettings) -> HeldOutW1:
         result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
         mean = result.numbers.overall.mean_w1
         if mean is None:

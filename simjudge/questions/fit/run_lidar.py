@@ -100,8 +100,9 @@ def fit_lidar(
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})
     sides = _read_sides(a, b, files, settings)
     kept = None if folder is None else folder / TRIED
-    first = LidarObjective(sides.a[0], sides.b[0], settings, kept, _origin((a, b, *(s for _, s in files)), settings))
-    first_held_out = LidarObjective(sides.a[1], sides.b[1], settings, None, "")
+    compared = settings.comparison
+    first = LidarObjective(sides.a[0], sides.b[0], compared, kept, _origin((a, b, *(s for _, s in files)), settings))
+    first_held_out = LidarObjective(sides.a[1], sides.b[1], compared, None, "")
     width = _fit_width(sides, first, log, progress) if files else None
     fitted, held_out = first, first_held_out
     if width is not None and width.of != given:

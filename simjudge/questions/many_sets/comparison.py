@@ -6,12 +6,12 @@ Which contexts are similar depends on labels alone. So one join a pair of sets s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from simjudge.core.digest import hash_value
-from simjudge.core.errors import Losses, UsageError
+from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
@@ -30,17 +30,13 @@ from simjudge.questions.many_sets.pairs import (
     wanted_comparisons,
 )
 from simjudge.questions.many_sets.saved import ManySetsResult, many_sets_from_content, save_many_sets
+from simjudge.questions.many_sets.settings import ManySetsSettings
 from simjudge.results.result_folder import check_result_folder
-from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.judged_set import JudgedSet
 from simjudge.studies.pair import add_pointwise, entry_numbers, painted_sets, side_numbers
 from simjudge.studies.result_writing import certainty_parameters, false_positives, method_parameters
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
-_NOT_HERE = (
-    "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "a_rename", "b_rename", "model",
-    "paired", "sensor",
-)  # fmt: skip
 _DECIDED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 
 
@@ -52,7 +48,7 @@ def compare_many_sets(
     domains: Mapping[str, str],
     pairs: Sequence[Sequence[str]] | None = None,
     twins: Sequence[Sequence[str]] = (),
-    settings: CompareSettings,
+    settings: ManySetsSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ManySetsResult:
@@ -68,9 +64,8 @@ def compare_many_sets(
         pairs: the comparisons to make, each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
         twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
             relabelled within pairs.
-        settings: of all comparisons. Those that say where predictions come from are refused.
+        settings: of all comparisons.
     """
-    _check_settings(settings)
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))
     check_names(predictions, domains, nets)
     known = frozenset(predictions)
@@ -78,7 +73,7 @@ def compare_many_sets(
     twin_pairs = {frozenset(two_sets(pair, known, "twins")) for pair in twins}
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
-    study = read_judged_sets(predictions, wanted, settings, twin_pairs, log)
+    study = read_judged_sets(predictions, wanted, settings.comparison, twin_pairs, log)
     forgo_blas()
     found: dict[WantedComparison, ComparisonNumbers] = {}
     joins = list(dict.fromkeys(frozenset((each.a, each.b)) for each in wanted))
@@ -127,14 +122,6 @@ def _in_study(entry: EntryNumbers, p: float | None) -> EntryNumbers:
     if verdict in _DECIDED and p is not None and low is not None and high is not None:
         verdict = verdict_by_margin(p, low, high, entry.margin)
     return replace(entry, p_study=p, verdict_study=verdict)
-
-
-def _check_settings(settings: CompareSettings) -> None:
-    defaults = {field.name: field.default for field in fields(settings)}
-    for name in _NOT_HERE:
-        if getattr(settings, name) != defaults[name]:
-            more = "; name the sets that are pairs in twins" if name == "paired" else ""
-            raise UsageError(f"{name}: does not go with many sets{more}")
 
 
 def _compare_pair_of_sets(

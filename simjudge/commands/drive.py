@@ -12,13 +12,17 @@ from rich.table import Table
 from simjudge.commands.listing import list_option
 from simjudge.core.exit_codes import EXIT_FAILED
 from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
-from simjudge.terminal.common import ENGINE_HELP, print_note, progress
+from simjudge.sim.driving.drive_settings import DrivingSettings
+from simjudge.terminal.common import print_note, progress
+from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.sim.driving.closed_loop import DriveOutcome
 
 
+@takes_settings
 def drive(
+    settings: DrivingSettings,
     scene: str = typer.Argument(
         ..., metavar="SCENE", help="A scene with a course: a file, or the name of one shipped."
     ),
@@ -28,43 +32,7 @@ def drive(
     detector: str = typer.Option(
         "ground_truth", "--detector", metavar="FILE|NAME", help="Finds the cones: a detector, or ground_truth."
     ),
-    driver: str = typer.Option(
-        "cones",
-        metavar="cones|lidar|manual|straight",
-        help="By what the car drives: by cones in images, by lidar between barriers, by hand with the keys, or straight"
-        " along the course's line.",
-    ),
-    speed: float | None = typer.Option(None, metavar="M/S", show_default="5", help="Speed that driver straight holds."),
-    laps: int | None = typer.Option(None, min=1, show_default="1", help="Laps of a closed course."),
-    vehicle: str | None = typer.Option(
-        None, metavar="FILE|NAME", help="The car; if left out the scene's own, or art1."
-    ),
     out: Path | None = typer.Option(None, "--out", help="Record the drive: x.mcap, x.db3, or a folder."),
-    seed: int = typer.Option(0, min=0, help="Seed of the scene, the camera's noise and the car's start."),
-    rate: float | None = typer.Option(
-        None, metavar="HZ", help="Frames a second of the camera that drives.", show_default="its own"
-    ),
-    min_score: float = typer.Option(
-        0.05, min=0, max=1, help="Detections below do not count; the driver counts from 0.25 on."
-    ),
-    sensors: str | None = typer.Option(
-        None,
-        metavar="FILE|NAME",
-        show_default="vlp16 with --driver lidar",
-        help="The car's sensors beside the camera: lidar, IMU, GPS, ...; recorded.",
-    ),
-    limit: float | None = typer.Option(
-        None,
-        metavar="SECONDS",
-        show_default="180 a lap",
-        help="End the drive after this many simulated seconds; to end so is then no failure.",
-    ),
-    min_size: float = typer.Option(5.0, min=0, metavar="PX", help="Smaller things are not labelled."),
-    min_visible: float = typer.Option(0.25, min=0, max=1, help="Things seen by a smaller share are not labelled."),
-    engine: str = typer.Option("default", metavar="NAME|PACKAGE:CLASS", help=ENGINE_HELP),
-    images: bool = typer.Option(
-        True, "--images/--no-images", help="Record images, or only truth, detections and motion."
-    ),
     names: bool = list_option(),
 ) -> None:
     """Drive a scene's course in closed loop: camera, detector, driver, physics, and again.
@@ -77,32 +45,14 @@ def drive(
     from simjudge.sim.driving.drive import drive as drive_course
 
     result = drive_course(
-        scene,
-        out,
-        camera=camera,
-        detector=detector,
-        vehicle=vehicle,
-        seed=seed,
-        rate=rate,
-        min_score=min_score,
-        sensors=sensors,
-        driver=driver,
-        speed=speed,
-        laps=laps,
-        limit=limit,
-        min_size=min_size,
-        min_visible=min_visible,
-        engine=engine,
-        images=images,
-        log=print_note,
-        progress=progress,
+        scene, out, camera=camera, detector=detector, settings=settings, log=print_note, progress=progress
     )
-    _print_outcome(result.outcome, result.wall_seconds)
-    if out is not None:
-        print_note(f"wrote {out}: {result.outcome.frames} frames; what was done is in {result.record_path}")
     outcome = result.outcome
-    as_asked = outcome.finished or outcome.reason == BY_HAND or (limit is not None and outcome.timed_out)
-    if not as_asked:
+    _print_outcome(outcome, result.wall_seconds)
+    if out is not None:
+        print_note(f"wrote {out}: {outcome.frames} frames; what was done is in {result.record_path}")
+    timed_out = settings.limit is not None and outcome.timed_out
+    if not (outcome.finished or outcome.reason == BY_HAND or timed_out):
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -37,6 +37,7 @@ import dataclasses
 import difflib
 import inspect
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, replace
@@ -95,6 +96,7 @@ class Setting:
         required: it has no default and must be given.
         changeable: a node lets it be changed while it runs.
         option: name of the option, where Python has another meaning for it than as the name of the setting.
+        short: another name of the option, of one letter, such as "-j".
         common: most people who run the command look for it.
         group: title of the group that declares it; empty for a setting of one question alone.
     """
@@ -114,6 +116,7 @@ class Setting:
     required: bool = False
     changeable: bool = False
     option: str = ""
+    short: str = ""
     common: bool = False
     group: str = ""
 
@@ -233,6 +236,9 @@ class Setting:
         return item
 
 
+Other = TypeVar("Other", bound="Settings")
+
+
 class Settings:
     """What settings classes derive from: their values are checked and converted when an object is made."""
 
@@ -251,6 +257,11 @@ class Settings:
         """By name, the values that differ from the default."""
         rows = declared(type(self))
         return {row.name: getattr(self, row.name) for row in rows if getattr(self, row.name) != row.default}
+
+    def as_settings(self, kind: type[Other]) -> Other:
+        """The settings of another class: the values that both have, and its defaults."""
+        names = kind.__dataclass_fields__  # type: ignore[attr-defined]  # every class of settings is a data class
+        return kind(**{name: getattr(self, name) for name in names if hasattr(self, name)})
 
 
 def setting(
@@ -292,6 +303,14 @@ def declared(kind: type[Any]) -> tuple[Setting, ...]:
     return tuple(rows.values())
 
 
+def by_group(rows: Iterable[Setting]) -> dict[str, list[Setting]]:
+    """Settings by the title of their group, in order."""
+    found: dict[str, list[Setting]] = {}
+    for row in rows:
+        found.setdefault(row.group, []).append(row)
+    return found
+
+
 def _groups(kind: type[Any]) -> list[type[Any]]:
     """The classes that a class is composed of, each before what it is a part of."""
     found: dict[type[Any], None] = {}
@@ -315,8 +334,11 @@ def _described(hint: Any, *, has_form: bool) -> tuple[type, bool, bool]:
     """The kind of a value, whether there are many, and whether it may be None, from an annotation."""
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = [part for part in get_args(hint) if part is not type(None)]
-        optional = True
+        parts = [part for part in get_args(hint) if part is not type(None)]
+        optional = len(parts) < len(get_args(hint))
+        if has_form:
+            return str, False, optional
+        (hint,) = parts
     if has_form:
         return str, False, optional
     if get_origin(hint) is tuple:
@@ -429,8 +451,8 @@ def takes_setting_keywords(function: Callable[..., Returned]) -> Callable[..., R
 def _with_lines(doc: str, rows: Any) -> str:
     """A docstring with a line for each setting at the end of its section Args."""
     lines = "".join(f"    {row.name}: {_line(row)}\n" for row in rows)
-    head, found, tail = doc.partition("\n\nReturns:")
-    return f"{head}\n{lines.rstrip()}{found}{tail}"
+    head, *tail = re.split(r"(?=\n\n(?:Returns|Raises):)", doc, maxsplit=1)
+    return f"{head}\n{lines.rstrip()}{''.join(tail)}"
 
 
 def _line(row: Setting) -> str:

@@ -10,7 +10,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import hash_files
 from simjudge.core.input_files import check_file
 from simjudge.core.installed import DETECTOR, find_file
-from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE, Detector
+from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 if TYPE_CHECKING:
     from simjudge.detectors.colour_detector import ColourDetector

@@ -14,13 +14,12 @@ import numpy.typing as npt
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     Detections,
     check_answer,
     check_scores,
     require_detection_task,
 )
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.detectors.detector_summary import ShownDetector
 from simjudge.detectors.letterbox import GREY, Letterbox
 from simjudge.detectors.nms import non_maximum_suppression_by_class

@@ -14,13 +14,12 @@ from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.detectors.checkpoint import open_checkpoint
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     Detections,
     check_answer,
     check_scores,
     require_detection_task,
 )
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.detectors.detector_summary import ShownDetector
 
 _LONGEST = 200

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simjudge.core.setting_groups import LabelSettings
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.messages import FRAME_ID
 from simjudge.data.rosbag2.recording_form import COMPRESSIONS
-from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch.watch_screen import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
@@ -135,7 +136,7 @@ class DetectionSettings(PublishingStageSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundTruthSettings(StageSettings):
+class GroundTruthSettings(StageSettings, LabelSettings):
     """The settings of ground_truth_node."""
 
     simulator: str = setting(help="Simulator: a file, or the name of one that comes with simjudge, such as gazebo.")
@@ -162,10 +163,6 @@ class GroundTruthSettings(StageSettings):
     )
     wait: float = setting(
         2.0, "Time for which solids and things wait for the poses around their stamp.", unit="s", low=0, high=600
-    )
-    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(
-        0.25, "Share of an object that must be visible for it to be labelled, where it is known.", low=0, high=1
     )
 
 

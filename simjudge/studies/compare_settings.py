@@ -450,9 +450,3 @@ class SweepSettings(MethodSettings, CertaintySettings, UnitSettings):
             return self.patches
         height, width = self.method.patch
         return tuple((max(1, round(height * n / 6)), max(1, round(width * n / 6))) for n in _SWEPT_SIXTHS)
-
-
-def comparison_settings(settings: Settings) -> CompareSettings:
-    """The comparison that a question of fewer groups makes: what it asks for, and the defaults of all else."""
-    names = [field.name for field in fields(CompareSettings)]
-    return CompareSettings(**{name: getattr(settings, name) for name in names if hasattr(settings, name)})

@@ -90,6 +90,7 @@ def option(row: Setting, panel: str = "") -> Any:
     shown = row.default_text if row.by_preset else row.default is not None and row.kind is not bool
     return typer.Option(
         default,
+        *([row.short] if row.short else []),
         switch,
         help=escape(row.help_text),  # a unit in brackets would be read as a style
         min=row.low if number else None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simjudge.core.setting_groups import LabelSettings
+from simjudge.core.setting_groups import JobSettings, LabelSettings
 from simjudge.core.settings import setting
 from simjudge.method.method import Method
 from simjudge.studies.compare_settings import AUTO, PATCH_FORM
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoverSettings(LabelSettings, panel="Search"):
+class CoverSettings(LabelSettings, JobSettings, panel="Search"):
     """The settings of a coverage search.
 
     Attributes:
@@ -26,7 +26,6 @@ class CoverSettings(LabelSettings, panel="Search"):
         scenes: placements of the scene's random things that are searched.
         tries: random poses whose labels are looked at, in all placements together.
         refinements: poses tried for each context that the random poses do not resemble, in each placement.
-        jobs: processes that render side by side.
         model: a detector, for W1 on the newly covered contexts; None for none.
     """
 
@@ -47,7 +46,6 @@ class CoverSettings(LabelSettings, panel="Search"):
     model: Path | None = setting(
         None, "Detector for W1 on the newly covered contexts: .onnx, .pt, .yaml, or a name.", common=True
     )
-    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024)
 
     @property
     def method(self) -> Method:

@@ -25,7 +25,6 @@ from simjudge.studies.compare_settings import (
     PairSettings,
     SetRenameSettings,
     UnitSettings,
-    comparison_settings,
     object_metric,
     some_draws,
 )
@@ -74,4 +73,4 @@ class ExplainSettings(
     @cached_property
     def comparison(self) -> CompareSettings:
         """How each changed set is judged."""
-        return comparison_settings(self)
+        return self.as_settings(CompareSettings)

@@ -20,7 +20,6 @@ from simjudge.studies.compare_settings import (
     PairSettings,
     SetRenameSettings,
     UnitSettings,
-    comparison_settings,
     object_metric,
     some_draws,
 )
@@ -79,4 +78,4 @@ class FitSettings(
     @cached_property
     def comparison(self) -> CompareSettings:
         """How each camera that is tried is judged."""
-        return comparison_settings(self)
+        return self.as_settings(CompareSettings)

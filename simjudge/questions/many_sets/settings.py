@@ -14,7 +14,6 @@ from simjudge.studies.compare_settings import (
     ContextSettings,
     SemanticSettings,
     UnitSettings,
-    comparison_settings,
 )
 
 
@@ -32,4 +31,4 @@ class ManySetsSettings(
     @cached_property
     def comparison(self) -> CompareSettings:
         """How two of the sets are compared."""
-        return comparison_settings(self)
+        return self.as_settings(CompareSettings)

@@ -12,7 +12,8 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.detectors.class_map import map_classes
-from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detections, Detector
+from simjudge.detectors.detector import Detections, Detector
+from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.detectors.loading import load_detector
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.driving.lane import lane_classes

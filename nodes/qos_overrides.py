@@ -11,7 +11,7 @@ from rclpy.qos import QoSPolicyKind
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.ros.parameter_files import qos_override_problem
+from simjudge.ros.node_parameters import qos_override_problem
 
 _HEAD = "qos_overrides."
 _OF_RCLPY = "qos_overrides./clock."

@@ -26,7 +26,7 @@ from simjudge.questions.drives.comparison import DriveComparison
 from simjudge.questions.drives.live import LiveDrives, compare_live
 from simjudge.questions.drives.page import report_drives
 from simjudge.results.result_folder import check_result_folder
-from simjudge.ros.live_drive_settings import drive_settings
+from simjudge.ros.node_parameters import drive_settings
 
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_publisher, declared_service, declared_subscription

@@ -21,7 +21,7 @@ To add a setting, add one field to a group, and read it where it acts. These com
 * the keyword of the Python function (`takes_setting_keywords`) and its check (`Settings.__post_init__`),
 * the option of the command (`simjudge.terminal.options`),
 * the ROS parameter with descriptor and range (`simjudge.nodes.parameters`),
-* the argument of a launch file (`simjudge.ros.setting_arguments`),
+* the argument of a launch file (`simjudge.ros.description`),
 * the row of a documentation table and the JSON schema (`markdown_table`, `json_schema`).
 
 "Not given" is None, and nothing else. A setting may be left out where its type admits None. Text from outside (a launch

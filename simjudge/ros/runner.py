@@ -21,8 +21,7 @@ from typing import IO
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.exit_codes import DONE, EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.core.stop_signals import leave_closed_terminal, stop_signals
-from simjudge.ros.command_line import command_line
-from simjudge.ros.description import CLOSING, Process
+from simjudge.ros.description import CLOSING, Process, command_line
 from simjudge.sim.driving.keyboard import Keyboard, has_keys
 
 Show = Callable[[str, str], None]

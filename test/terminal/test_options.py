@@ -15,7 +15,7 @@ from simjudge.core.settings import Settings, declared, setting
 from simjudge.questions.compare import command as compare_command
 from simjudge.questions.compare import result as comparison_result
 from simjudge.questions.compare import sweep_command
-from simjudge.ros.setting_arguments import argument, given_parameters
+from simjudge.ros.description import argument, given_parameters
 from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
 from simjudge.terminal.options import option, option_type, takes_settings
 

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from .diagnostics import ERROR, OK, Diagnostics
 
-_PERIOD = 1.0
+_TYPES_PERIOD = 1.0
 """Seconds between looks at the topics."""
 
 
@@ -43,7 +43,7 @@ def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, s
         warned.clear()
         warned.update(strange)
 
-    node.create_timer(_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    node.create_timer(_TYPES_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def _type_name(kind: type[Any]) -> str:

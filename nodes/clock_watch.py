@@ -14,7 +14,7 @@ from .ending import EndingNode
 
 _TOPIC = "/clock"
 _TASK = "clock"
-_PERIOD = 1.0
+_CLOCK_PERIOD = 1.0
 """Seconds between looks at the publishers."""
 _PATIENCE = 5.0
 """Seconds without a clock until it is missed."""
@@ -49,7 +49,7 @@ def watch_clock(node: EndingNode, diagnostics: Diagnostics) -> None:
             diagnostics.set_state(_TASK, OK, "one clock" if names else "the machine's own", {"publishers": len(names)})
         warned = warned or bool(trouble)
 
-    node.create_timer(_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    node.create_timer(_CLOCK_PERIOD, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def patience(node: EndingNode) -> float:

@@ -18,6 +18,7 @@ from numba import njit
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import UsageError
 from simjudge.core.masks import Masks
+from simjudge.core.setting_groups import LabelSettings
 
 InstanceImage = npt.NDArray[np.uint16]
 """(H, W): the instance of each pixel, 0 where there is none."""
@@ -32,8 +33,8 @@ class Labelling:
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
     """
 
-    min_size: float = 5.0
-    min_visible: float = 0.25
+    min_size: float = LabelSettings.min_size
+    min_visible: float = LabelSettings.min_visible
 
     def __post_init__(self) -> None:
         """Check both."""

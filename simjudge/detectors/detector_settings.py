@@ -91,4 +91,4 @@ class RenameSettings(Settings, panel="Detector"):
 class DetectSettings(ModelSettings, RenameSettings, ReadSettings):
     """The settings of a detection on one set."""
 
-    model: Path = setting(help="A .onnx, .pt or .yaml file, or the name of one that is shipped.")
+    model: Path = setting(help="A .onnx, .pt or .yaml file, or the name of one that is shipped.", common=True)

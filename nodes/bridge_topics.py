@@ -32,8 +32,7 @@ from .endpoints import create_publisher
 from .parameters import Parameter
 from .runtime import SimjudgeNode, load_shared_memory_profile, message_class
 from .simulated_camera import SimulatedCamera
-from .simulated_car import SimulatedCar
-from .vehicle_input import VehicleInputs
+from .simulated_car import SimulatedCar, VehicleInputs
 
 _WAKE = 0.05
 """Seconds between looks whether the bridge ends."""

@@ -20,9 +20,8 @@ from simjudge.sim.sensors.camera.calibration import Calibration, Undistortion, r
 
 from .diagnostics import ERROR, OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher
-from .headers import message_stamp
 from .image_input import ImageInput
-from .image_messages import camera_info_message, flip_rows, image_message, to_rgb
+from .messages import camera_info_message, flip_rows, image_message, message_stamp, to_rgb
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, run_node
 

@@ -31,9 +31,17 @@ from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .drive_messages import cone_markers, path_message, scan_points, side_detections, vehicle_state
 from .endpoints import declared_publisher, declared_subscription
-from .headers import describe_message, make_header, message_stamp
+from .messages import (
+    cone_markers,
+    describe_message,
+    make_header,
+    message_stamp,
+    path_message,
+    scan_points,
+    side_detections,
+    vehicle_state,
+)
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 

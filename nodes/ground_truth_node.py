@@ -24,9 +24,9 @@ from simjudge.sim.capture.simulators.simulator_file import LabelFields, Simulato
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher, declared_subscription
-from .headers import describe_message, message_stamp
-from .motion_input import MotionInput, listen_to_images
+from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
+from .pose_input import MotionInput, listen_to_images
 from .runtime import SimjudgeNode, run_node
 
 _NAMES_WAIT = 5

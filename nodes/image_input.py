@@ -15,10 +15,9 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import CompressedImage, Image
 
 from .diagnostics import OK, WARN
-from .message_gaps import MessageGaps
-from .qos import image_qos, subscription_events
+from .endpoints import similar_topics
+from .qos import MessageGaps, image_qos, subscription_events
 from .runtime import SimjudgeNode
-from .topic_hints import similar_topics
 
 PATIENCE = 5.0
 """Seconds without an image until the node says what it waits for; more where images come rarely."""

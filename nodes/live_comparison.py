@@ -20,11 +20,9 @@ from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMess
 
 from .diagnostics import OK, WARN, ThroughputCounter
 from .endpoints import declared_publisher
-from .headers import describe_message, make_header, message_stamp
+from .messages import describe_message, make_header, message_stamp
 from .runtime import SimjudgeNode
-from .validation_messages import contexts_message
-from .validation_output import ValidationOutput
-from .validation_overlay import ValidationOverlay
+from .validation_output import ValidationOutput, ValidationOverlay, contexts_message
 from .worker import WorkAbandonedError
 
 _CERTAINTY_NAMES = [each.name for each in fields(Certainty)] + ["map50_a", "map50_b", "map50_95_a", "map50_95_b"]

@@ -19,9 +19,8 @@ from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
-from .drive_messages import vehicle_state
 from .endpoints import declared_publisher, declared_subscription
-from .headers import message_stamp
+from .messages import message_stamp, vehicle_state
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, message_class, run_node
 

@@ -29,13 +29,11 @@ from simjudge.studies.live.stream_matching import (
 )
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_publisher, declared_subscription
-from .headers import make_header, message_stamp
-from .object_maps import ObjectMaps
-from .object_messages import box_markers, object_summary
+from .endpoints import declared_publisher, declared_subscription, remap_hint
+from .messages import make_header, message_stamp
+from .object_maps import ObjectMaps, box_markers, object_summary
 from .parameters import Parameter, settings_parameters
 from .runtime import SimjudgeNode, run_node
-from .topic_hints import remap_hint
 from .validation_settings import image_size, matching_limits
 from .worker import Worker
 

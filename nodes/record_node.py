@@ -19,11 +19,9 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import RecordSettings
 
 from .diagnostics import OK, WARN, TaskState
-from .message_definitions import installed_definition
-from .message_gaps import MessageGaps
 from .parameters import settings_parameters
-from .qos import subscription_events
-from .recorded_qos import recorded_qos_profile, recording_qos
+from .qos import MessageGaps, subscription_events
+from .recorded_topics import installed_definition, recorded_qos_profile, recording_qos
 from .runtime import SimjudgeNode, message_class, run_node
 
 _SCAN_PERIOD = 0.2

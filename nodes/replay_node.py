@@ -28,14 +28,13 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .endpoints import declared_subscription
-from .headers import describe_message, message_stamp
+from .endpoints import declared_subscription, wait_for_subscriptions
 from .image_input import ImageInput
+from .messages import describe_message, message_stamp
 from .parameters import settings_parameters
 from .pose_input import PoseInput
 from .runtime import SimjudgeNode, run_node
 from .simulated_camera import SimulatedCamera
-from .subscription_wait import wait_for_subscriptions
 
 _DEPTH = 100
 """Images that the middleware keeps."""

@@ -26,13 +26,10 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.processes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.ros.node_interfaces import NodeInterface
 
-from .clock_watch import watch_clock
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, watch_clock, watch_types
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
 from .parameters import Parameter, ParameterValues, table_text
-from .qos import PROFILE_VARIABLES
-from .qos_overrides import QosOverrides
-from .type_watch import watch_types
+from .qos import PROFILE_VARIABLES, QosOverrides
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""

@@ -35,17 +35,15 @@ from simjudge.sim.driving.pilots import GroundTruthDetector, driving_lidar
 from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.vehicle.vehicle_messages import Frames
 
-from .detection_messages import detection_array
 from .diagnostics import OK, WARN, TaskState
-from .endpoints import camera_publisher, declared_publisher, declared_service
+from .endpoints import camera_publisher, declared_publisher, declared_service, wait_for_subscriptions
 from .managed import ManagedNode
+from .messages import detection_array
 from .parameters import settings_parameters
 from .runtime import run_node
-from .sim_cameras import SimCameras
 from .sim_sensors import SimSensors
-from .simulated_car import SimulatedCar
-from .subscription_wait import wait_for_subscriptions
-from .vehicle_input import VehicleInputs
+from .simulated_camera import SimCameras
+from .simulated_car import SimulatedCar, VehicleInputs
 
 _WAKE = 0.1
 """Seconds between looks whether the node ends."""

@@ -14,11 +14,10 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import compare_sets
 
 from .diagnostics import OK, TaskState
-from .headers import make_header
 from .managed import ManagedNode
+from .messages import make_header
 from .runtime import run_node
-from .validation_drives import DriveValidation
-from .validation_live import LiveValidation
+from .validation_live import DriveValidation, LiveValidation
 from .validation_output import ValidationOutput
 from .validation_settings import VALIDATION_PARAMETERS, compare_settings, is_live, refuse_while_configured
 from .worker import WorkAbandonedError, Worker

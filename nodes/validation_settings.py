@@ -7,10 +7,9 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
-from simjudge.ros.live_drive_settings import DRIVE_ROWS
+from simjudge.ros.node_parameters import DRIVE_ROWS
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.lidar_settings import CAMERA
+from simjudge.studies.compare_settings import CAMERA, CompareSettings
 from simjudge.studies.live.judge import LiveMemory
 from simjudge.studies.live.session import LiveOptions
 from simjudge.studies.live.stream_matching import MatchingLimits

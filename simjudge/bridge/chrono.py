@@ -128,8 +128,8 @@ class ChronoBridge:
         ros: bool = False,
         manager: Any = None,
         seed: int = 0,
-        min_size: float = 5.0,
-        min_visible: float = 0.25,
+        min_size: float = Labelling.min_size,
+        min_visible: float = Labelling.min_visible,
     ) -> None:
         """Take the system over.
 

@@ -76,7 +76,8 @@ def help_text(command: Callable[..., None]) -> str:
     Returns:
         The docstring without its sections (Args and so on), which repeat the options for readers of the code.
     """
-    return re.split(r"\n(?:Args|Returns|Raises):\n", inspect.cleandoc(command.__doc__ or ""))[0].strip()
+    text = re.split(r"\n(?:Args|Returns|Raises):\n", inspect.cleandoc(command.__doc__ or ""))[0].strip()
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)  # the terminal wraps lines by itself
 
 
 for _name, _command in COMMANDS.items():

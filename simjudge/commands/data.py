@@ -12,14 +12,16 @@ from rich.markup import escape
 
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_FAILED
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import LONGEST_TIME
-from simjudge.data.read_settings import ReadSettings
 from simjudge.sim.sensors.filter_settings import FilterSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
+_READING, _TRUTH = "Reading files", "Ground truth of a simulator"
+
 
 @takes_settings
 def convert(
@@ -32,10 +34,12 @@ def convert(
         0.0, min=0, max=LONGEST_TIME, metavar="SECONDS",
         help="How far the stamps of an image and its labels may lie apart."
     ),
-    image_topic: str | None = typer.Option(None, help="In a recording of several cameras: a topic, or a name."),
-    label_topic: str | None = typer.Option(None, help="The labels, likewise."),
-    detection_topic: str | None = typer.Option(None, help="The detections, likewise."),
-    cloud_topic: str | None = typer.Option(None, help="The point clouds, likewise."),
+    image_topic: str | None = typer.Option(
+        None, rich_help_panel=_READING, help="In a recording of several cameras: a topic, or a name."
+    ),
+    label_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The labels, likewise."),
+    detection_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The detections, likewise."),
+    cloud_topic: str | None = typer.Option(None, rich_help_panel=_READING, help="The point clouds, likewise."),
     upside_down: bool = typer.Option(False, "--upside-down", help="Turn images and boxes over, for Chrono::ROS."),
     crop: str | None = typer.Option(
         None, "--crop", metavar="WIDTHxHEIGHT+X+Y", help="Cut this rectangle of pixels out of every image."
@@ -45,13 +49,15 @@ def convert(
         help="Leave out labels whose box is narrower or lower (0; with --simulator 5)."
     ),
     simulator: str | None = typer.Option(
-        None, "--simulator", metavar="NAME|FILE", help="Take the labels from the ground truth of this simulator."
+        None, "--simulator", metavar="NAME|FILE",
+        rich_help_panel=_TRUTH, help="Take the labels from the ground truth of this simulator."
     ),
     classes: list[str] = typer.Option(
-        [], "--class", metavar="NUMBER=NAME", help="What a number of the simulator means; several may be given."
+        [], "--class", metavar="NUMBER=NAME",
+        rich_help_panel=_TRUTH, help="What a number of the simulator means; several may be given."
     ),
     min_visible: float | None = typer.Option(
-        None, "--min-visible", min=0, max=1,
+        None, "--min-visible", min=0, max=1, rich_help_panel=_TRUTH,
         help="With --simulator: leave out objects of which a smaller share can be seen (0.25)."
     ),
 ) -> None:
@@ -105,9 +111,9 @@ def filter_images(
     """Copy a set with its images seen through camera filters.
 
     The filters act in the order of the options below, whatever their order on the command line. --match-... SET and the
-    like adapt the images to those of another set. --camera takes the filters of a camera (docs/guides/camera.md), not its
-    lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells what
-    was done.
+    like adapt the images to those of another set. --camera takes the filters of a camera (docs/guides/camera.md), not
+    its lens: images that exist have been through one. Labels are kept, predictions are dropped. OUT.filter.json tells
+    what was done.
     """
     from simjudge.sim.sensors.camera.filtering import filter_images as run
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simjudge.core.errors import Losses, UsageError
-from simjudge.detectors.detector_settings import DetectorSettings
+from simjudge.detectors.detector_settings import DetectSettings
 from simjudge.detectors.training_settings import TrainingSettings
 from simjudge.terminal.common import Stopwatch, exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 @takes_settings
 def detect(
-    settings: DetectorSettings,
+    settings: DetectSettings,
     source: Path = typer.Argument(..., metavar="IN", help="A data set or recording with images or point clouds."),
-    model: str = typer.Option(..., "--model", help="A .onnx, .pt or .yaml file, or the name of one that is shipped."),
     out: Path | None = typer.Option(
         None, "--out", help="x.mcap, x.db3, x.json, or a folder (see --to); clouds may do without."
     ),
@@ -48,7 +47,7 @@ def detect(
     from simjudge.core.installed import DETECTOR, find_file
     from simjudge.detectors.clouds.cuboid_settings import is_cloud_detector
 
-    file = find_file(model, DETECTOR)
+    file = find_file(settings.model, DETECTOR)
     if is_cloud_detector(file):
         _detect_cuboids(source, file, out, to, cloud_topic)
         return
@@ -62,7 +61,9 @@ def detect(
     from simjudge.detectors.detection import detect as run
     from simjudge.detectors.detection import load_detector
 
-    detector = load_detector(model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust)
+    detector = load_detector(
+        settings.model, min_score=min_score, iou=iou, imgsz=imgsz, device=device, trust=settings.trust
+    )
     watch = Stopwatch(progress)
     found = run(
         source,

@@ -19,8 +19,6 @@ from simjudge.core.object_tables import Masks, Predictions
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.sets import as_frames, refuse_input_as_output, write_where_asked
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     BadAnswerError,
     Detections,
     Detector,
@@ -28,6 +26,7 @@ from simjudge.detectors.detector import (
     map_classes,
     record_detector,
 )
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 if TYPE_CHECKING:
     from simjudge.detectors.colour_detector import ColourDetector

@@ -19,11 +19,6 @@ from simjudge.core.names import DetectorRecord, normalized_name
 from simjudge.core.object_tables import Masks
 from simjudge.core.text import list_some, one_line, parse_integer
 
-DEFAULT_MIN_SCORE = 0.05
-"""Low, so that average precision is right; what a comparison counts is chosen there."""
-DEFAULT_IOU = 0.7
-"""Of two boxes of one class that overlap more, the better one stays: the default of ultralytics."""
-
 _SCORE_SLACK = 1e-3
 """By how much a score may miss [0, 1]: the rounding of 16-bit floats near 1 is 0.0005."""
 

@@ -19,14 +19,13 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     Detections,
     ShownDetector,
     check_answer,
     check_scores,
     require_detection_task,
 )
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.detectors.nms import non_maximum_suppression_by_class
 
 GREY = 114

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.model_card import (
     TrainedModel,
     card_page,

@@ -33,14 +33,13 @@ from simjudge.core.images import RgbImage
 from simjudge.core.text import one_line
 from simjudge.detectors import nms as torchvision_nms
 from simjudge.detectors.detector import (
-    DEFAULT_IOU,
-    DEFAULT_MIN_SCORE,
     Detections,
     ShownDetector,
     check_answer,
     check_scores,
     require_detection_task,
 )
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 
 _settings: list[tempfile.TemporaryDirectory[str]] = []
 

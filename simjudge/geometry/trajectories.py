@@ -22,6 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.setting_groups import MotionLimitSettings
 from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
 
 log = logging.getLogger(__name__)
@@ -88,9 +89,9 @@ class MotionLimits:
         skip_gaps: leave out and count what lies in gaps; else it is an error.
     """
 
-    max_gap: float = 0.5
-    max_speed: float = 20.0
-    max_turn: float = math.radians(720)
+    max_gap: float = MotionLimitSettings.max_gap
+    max_speed: float = MotionLimitSettings.max_speed
+    max_turn: float = math.radians(MotionLimitSettings.max_turn)
     skip_gaps: bool = False
 
     def __post_init__(self) -> None:

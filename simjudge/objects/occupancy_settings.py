@@ -8,7 +8,7 @@ from simjudge.core.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class OccupancySettings(Settings):
+class OccupancySettings(Settings, panel="Occupancy map"):
     """How scans become a map, and when a cell of it is occupied.
 
     Attributes:

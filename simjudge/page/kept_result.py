@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from simjudge.core.progress import Log
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.results.saved_result import DRIVES, OBJECTS, SETS, atomic_result
 

@@ -19,7 +19,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.field_types import Text
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some, nearest_name
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page.chart_data import NothingToDrawError
@@ -37,10 +37,10 @@ from simjudge.questions.many_sets.result import (
     table_numbers,
 )
 from simjudge.questions.many_sets.run import compare_many_sets
+from simjudge.questions.many_sets.settings import ManySetsSettings
 from simjudge.results.context_table import OVERALL
 from simjudge.results.result_fields import OpenFields, read_checked
 from simjudge.results.saved_result import ABLATION, ABLATION_TABLE, ResultEntry, write_json, write_rows
-from simjudge.studies.compare_settings import CompareSettings
 
 PREDICTS_REALITY = "variant_predicts_reality"
 DIFFERS = "variant_differs_from_baseline"
@@ -250,7 +250,7 @@ def compare_variants(
     changes: Mapping[str, str],
     baseline: str = "baseline",
     twins: Sequence[Sequence[str]] | None = None,
-    settings: CompareSettings,
+    settings: ManySetsSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> AblationResult:
@@ -266,7 +266,7 @@ def compare_variants(
             "by_real" has.
         twins: pairs of sets whose frames are compared one by one, and relabelled within pairs; None for all that are
             compared. Frames that follow one another make few independent pairs, too few for a small p.
-        settings: of all comparisons. Those that say where predictions come from are refused.
+        settings: of all comparisons.
 
     Returns:
         The answers to the four questions, and the ranking of the variants.

@@ -19,21 +19,32 @@ from simjudge.ros.description import (
     Process,
     Value,
     Values,
+    argument,
+    arguments_of,
+    given_parameters,
     normalize_namespace,
     parse_bool,
     parse_float,
     with_remappings,
 )
 from simjudge.ros.image_sources import (
+    CAMERA_INFO,
     CLOCK_RATE,
+    COMPRESSED,
     DRAIN,
+    IMAGES,
+    LABELS,
     PLAY_ROWS,
+    RECORDER_ARGUMENTS,
     SUBSCRIBER_PATIENCE,
+    PlayedTopics,
     awaited_subscriptions,
     image_processes,
     played_topics,
+    recorder,
 )
 from simjudge.ros.node_interfaces import MANAGED_NODES, NODES
+from simjudge.ros.node_parameters import find_parameter_file
 from simjudge.ros.node_settings import (
     LIVE_FOLLOWING,
     LIVE_MAPPING,
@@ -43,17 +54,7 @@ from simjudge.ros.node_settings import (
     GroundTruthSettings,
     LiveObjectSettings,
 )
-from simjudge.ros.parameter_files import find_parameter_file
-from simjudge.ros.played_topics import (
-    CAMERA_INFO,
-    COMPRESSED,
-    IMAGES,
-    LABELS,
-    PlayedTopics,
-)
-from simjudge.ros.recorder import RECORDER_ARGUMENTS, recorder
 from simjudge.ros.robot_file import Robot, read_robot
-from simjudge.ros.setting_arguments import argument, arguments_of, given_parameters
 from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.sim.driving.driver_kinds import MANUAL, OTHER
 from simjudge.studies.compare_settings import CompareSettings

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from simjudge.core.settings import chosen
-from simjudge.ros.description import Process, Value, Values
+from simjudge.ros.description import Process, Value, Values, argument, given_parameters
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.ros.setting_arguments import argument, given_parameters
 from simjudge.studies.compare_settings import CompareSettings
 
 OF_SETS = (

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simjudge.core.setting_groups import LabelSettings
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.storage import COMPRESSIONS
 from simjudge.data.rosbag2.writing import FRAME_ID
-from simjudge.detectors.detector import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
@@ -123,7 +124,9 @@ class DetectionSettings(PublishingStageSettings):
         default=False, help="Detect on every image in order, for recordings; otherwise always on the newest image."
     )
     autostart: bool = autostart()
-    queue_mb: float = setting(1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6)
+    queue_mb: float = setting(
+        1000.0, "Memory for images that wait, with every_frame.", unit="MB", low=1, high=1e6
+    )
     drain: float = setting(
         3.0, "Time to work on images that still wait when the node is told to end, with every_frame.", unit="s",
         low=0, high=1e6, changeable=True,
@@ -133,7 +136,7 @@ class DetectionSettings(PublishingStageSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundTruthSettings(StageSettings):
+class GroundTruthSettings(StageSettings, LabelSettings):
     """The settings of ground_truth_node."""
 
     simulator: str = setting(help="Simulator: a file, or the name of one that comes with simjudge, such as gazebo.")
@@ -160,10 +163,6 @@ class GroundTruthSettings(StageSettings):
     )
     wait: float = setting(
         2.0, "Time for which solids and things wait for the poses around their stamp.", unit="s", low=0, high=600
-    )
-    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(
-        0.25, "Share of an object that must be visible for it to be labelled, where it is known.", low=0, high=1
     )
 
 
@@ -192,7 +191,9 @@ class DriverSettings(StageSettings):
     cone_radius: float = setting(
         ConeShape.radius, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
     )
-    cone_height: float = setting(ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2)
+    cone_height: float = setting(
+        ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2
+    )
     fastest: float = setting(
         SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20
     )
@@ -253,7 +254,9 @@ class PlaySettings(Settings):
     """The settings of play_node."""
 
     bag: str = setting(help="Recording: a rosbag2 folder, a .mcap or a .db3 file.")
-    rate: float = setting(1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True)
+    rate: float = setting(
+        1.0, "Seconds of the recording played in a second.", low=0.01, high=1000, changeable=True
+    )
     start_offset: float = setting(0.0, "Time to leave out at the start of the recording.", unit="s", low=0)
     loop: bool = setting(default=False, help="Start again at the end; time jumps back then.")
     clock: float = setting(
@@ -292,7 +295,9 @@ class RecordSettings(StageSettings):
         "none", "What zstd compresses: in a folder, each file once it is complete, or each message; in any mcap, its"
         " chunks.", choices=COMPRESSIONS,
     )  # fmt: skip
-    depth: int = setting(100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000)
+    depth: int = setting(
+        100, "Messages of a topic that wait at most while the disk is busy.", low=1, high=10000
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +333,9 @@ class LiveObjectSettings(StageSettings):
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of a real and a virtual frame.", unit="s", low=0, high=10
     )
-    wait: float = setting(5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600)
+    wait: float = setting(
+        5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600
+    )
     wait_count: int = setting(1000, "Frames of each side that wait at most.", low=1, high=100_000)
     jump_back: float = setting(
         1.0, "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
@@ -337,7 +344,9 @@ class LiveObjectSettings(StageSettings):
     window: float = setting(
         60.0, "Time before the newest stamp whose frames the numbers are of; 0: all.", unit="s", low=0
     )
-    summary_period: float = setting(1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600)
+    summary_period: float = setting(
+        1.0, "Time between summaries while frames come.", unit="s", low=0.05, high=3600
+    )
     map_size: float = setting(
         200.0, "Width and height of the occupancy maps, around the first scan.", unit="m", low=1, high=10_000
     )

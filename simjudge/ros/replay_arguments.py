@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
-from simjudge.ros.description import YES_NO, Argument, Value, Values, parse_bool
+from simjudge.ros.description import YES_NO, Argument, Value, Values, arguments_of, given_parameters, parse_bool
+from simjudge.ros.image_sources import RECORDER_ARGUMENTS
 from simjudge.ros.node_settings import PlaySettings
-from simjudge.ros.recorder import RECORDER_ARGUMENTS
-from simjudge.ros.setting_arguments import arguments_of, given_parameters
 from simjudge.ros.simulation_settings import POSE_TYPES, TRIGGERS, ReplaySettings
 
 _AUTO_EVERY = ("auto", *YES_NO)

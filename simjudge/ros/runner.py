@@ -28,8 +28,7 @@ from simjudge.core.processes import (
     leave_closed_terminal,
     stop_signals,
 )
-from simjudge.ros.command_line import command_line
-from simjudge.ros.description import CLOSING, Process
+from simjudge.ros.description import CLOSING, Process, command_line
 from simjudge.sim.driving.keyboard import Keyboard, has_keys
 
 Show = Callable[[str, str], None]

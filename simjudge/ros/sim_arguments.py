@@ -9,11 +9,19 @@ from simjudge.core.settings import chosen
 from simjudge.data.drive_logs import steering_unit
 from simjudge.data.rosbag2.writing import CAMERA, optical_frame
 from simjudge.ros import method_arguments as method
-from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, parse_bool, parse_int
+from simjudge.ros.description import (
+    YES_NO,
+    Argument,
+    Process,
+    Value,
+    Values,
+    arguments_of,
+    given_parameters,
+    parse_bool,
+    parse_int,
+)
+from simjudge.ros.image_sources import CAMERA_INFO, COMPRESSED, IMAGES, LABELS, RECORDER_ARGUMENTS, recorder
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.ros.played_topics import CAMERA_INFO, COMPRESSED, IMAGES, LABELS
-from simjudge.ros.recorder import RECORDER_ARGUMENTS, recorder
-from simjudge.ros.setting_arguments import arguments_of, given_parameters
 from simjudge.ros.simulation_settings import SimSettings
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 

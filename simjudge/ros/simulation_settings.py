@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simjudge.core.setting_groups import LabelSettings, MotionLimitSettings
 from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
@@ -32,7 +33,9 @@ class SimSettings(Settings):
     vehicle: str | None = setting(
         None, "Car: a file, or the name of one that comes with simjudge. Not given: the scene's own, else art1."
     )
-    engine: str = setting("default", f"Engine that moves and lights the scene: {CHOICES}.", form=ENGINE_FORM)
+    engine: str = setting(
+        "default", f"Engine that moves and lights the scene: {CHOICES}.", form=ENGINE_FORM
+    )
     driver: str = setting(
         CONES, "Who drives: cones, by cones that a detector finds; lidar, by a lidar between barriers; manual, a"
         " person, for whom time goes on; other, another node that publishes vehicle/input.",
@@ -43,7 +46,9 @@ class SimSettings(Settings):
         None, "Lidar, GPS, inertial sensors and encoders on the car: a file, or the name of one that comes"
         f" with simjudge. Not given: none, or {DEFAULT_LIDAR} where a lidar drives.",
     )  # fmt: skip
-    seed: int = setting(0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0)
+    seed: int = setting(
+        0, "Seed of the scene's placements, the camera's noise and the car's start.", low=0
+    )
     camera_rate: float | None = setting(
         None, "Image rate of the camera that drives. Not given: its own.", unit="Hz", low=0, high=1000
     )
@@ -63,8 +68,7 @@ class SimSettings(Settings):
         default=False, help="Publish the ground truth as camera/detections, score 1, in a detector's place."
     )
     input_type: str = setting(
-        INPUT_TYPE,
-        "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
+        INPUT_TYPE, "Message type of vehicle/input; or art_msgs/msg/VehicleInput, geometry_msgs/msg/Twist or"
         " TwistStamped, ackermann_msgs/msg/AckermannDriveStamped; sensor_msgs/msg/Joy with driver:=other.",
     )
     reliability: str = setting(
@@ -94,7 +98,7 @@ class SimSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoseSettings(PublishingStageSettings):
+class PoseSettings(PublishingStageSettings, MotionLimitSettings):
     """The settings of a node that subscribes to poses of one body."""
 
     pose_type: str = setting(
@@ -107,13 +111,10 @@ class PoseSettings(PublishingStageSettings):
         "best_effort", "Reliability requested of the poses; best effort fits every publisher.",
         choices=("best_effort", "reliable"),
     )  # fmt: skip
-    max_gap: float = setting(0.5, "Greatest gap between poses that is interpolated.", unit="s", low=1e-3, high=1e6)
-    max_speed: float = setting(20.0, "Speed above which poses are a jump.", unit="m/s", low=1e-3, high=1e6)
-    max_turn: float = setting(720.0, "Rate of rotation above which poses are a jump.", unit="deg/s", low=1e-3, high=1e6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplaySettings(PoseSettings):
+class ReplaySettings(PoseSettings, LabelSettings):
     """The settings of replay_node."""
 
     scene: str = setting(help="Scene: a file, or the name of one that comes with simjudge.")
@@ -137,8 +138,6 @@ class ReplaySettings(PoseSettings):
     time_offset: float = setting(0.0, "Time added to an image's stamp to find its pose.", unit="s")
     noise_angle: float = setting(0.0, "Pose noise of yaw, pitch and roll each.", unit="deg", low=0, high=180)
     noise_position: float = setting(0.0, "Pose noise of x, y and z each.", unit="m", low=0, high=1e3)
-    min_size: float = setting(5.0, "Size below which objects are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(0.25, "Share of an object that must be visible for it to be labelled.", low=0, high=1)
     seed: int = setting(0, "Seed of the scene, the camera's noise and the poses' noise.", low=0)
     engine: str = setting("default", f"Engine that lights the scene: {CHOICES}.", form=ENGINE_FORM)
     every_frame: bool = setting(

@@ -6,8 +6,16 @@ import os
 from typing import NamedTuple
 
 from simjudge.core.installed import installed_file
-from simjudge.ros.command_line import find_program
-from simjudge.ros.description import YES_NO, Argument, Process, Value, Values, normalize_namespace, parse_bool
+from simjudge.ros.description import (
+    YES_NO,
+    Argument,
+    Process,
+    Value,
+    Values,
+    find_program,
+    normalize_namespace,
+    parse_bool,
+)
 
 
 class RvizLayout(NamedTuple):

@@ -1,4 +1,4 @@
-"""The settings of a comparison and of a sweep, each declared once (see `simjudge.core.settings`)."""
+"""The settings of comparison, sweep and plan, in groups that other questions take too."""
 
 from __future__ import annotations
 
@@ -10,12 +10,47 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import UsageError
-from simjudge.core.settings import TextForm, setting
-from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, Renames
+from simjudge.core.setting_groups import ReadSettings
+from simjudge.core.settings import Settings, TextForm, setting
+from simjudge.detectors.detector_settings import A_RENAMES, B_RENAMES, ModelSettings, Renames, RenameSettings
 from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patch_text
 from simjudge.method.verdicts import MARGIN
-from simjudge.studies.lidar_settings import LIDAR, LIDAR_PATCH
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC, SemanticSettings
+
+CAMERA, LIDAR = "camera", "lidar"
+LIDAR_PATCH = (16, 120)
+"""Rows and columns of a patch in range images where nobody says otherwise: 24 degrees wide at 1800 columns, about
+twice a car at 20 m; and all rings of a device with 16, a quarter of those of one with 64."""
+_MOST_ROWS = 1024
+
+
+def elevation_rows(given: str | Sequence[float]) -> tuple[float, float, int]:
+    """Rows of a range image at even elevations.
+
+    Args:
+        given: text, "-25:3:64" (lowest, highest, rows), or the three numbers. Degrees.
+    """
+    parts = given.split(":") if isinstance(given, str) else list(given)
+    try:
+        low, high, rows = float(parts[0]), float(parts[1]), int(parts[2])
+    except (ValueError, IndexError, TypeError, OverflowError):
+        low, high, rows = math.nan, math.nan, 0
+    if len(parts) != 3 or not (-90 <= low < high <= 90 and 2 <= rows <= _MOST_ROWS):
+        raise UsageError(
+            f"elevations {given!r}: write LOWEST:HIGHEST:ROWS, as in -25:3:64; degrees from -90 to 90, 2 to"
+            f" {_MOST_ROWS} rows"
+        )
+    return low, high, rows
+
+
+_ELEVATIONS = TextForm(
+    elevation_rows, lambda rows: f"{rows[0]:g}:{rows[1]:g}:{rows[2]}", "LOWEST:HIGHEST:ROWS"
+)  # fmt: skip
+
+
+OBJECTS, SEMANTIC = "objects", "semantic"
+PATCH_METRICS = {"iou": "mean_iou", "accuracy": "accuracy"}
+"""What performance is in label pictures, by the name of the setting."""
+
 
 SWEPT_THETAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Thresholds of the paper's sweep at its patch, 120 px (arXiv 2208.01022)."""
@@ -138,45 +173,57 @@ _PATCHES = TextForm(patch_sizes, lambda values: ",".join(patch_text(size) for si
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodSettings(SemanticSettings):
-    """What a comparison and a sweep share: where predictions come from, what performance is, what a context is.
+class PredictionSettings(Settings, panel="Reading files"):
+    """Predictions made earlier, in place of those that the sets hold."""
 
-    Attributes:
-        a_predictions, b_predictions: predictions made earlier, in place of those that the sets hold.
-        a_image_topic, b_image_topic: images to read where a recording has several cameras, by topic or camera's name.
-        a_rename, b_rename: new names for classes of a set, its labels' and its predictions'.
-        model: a detector to run on every set whose predictions were not given.
-        preset: the named settings to start from, a key of `simjudge.method.method.PRESETS`.
-        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
-            the preset "paper" has none: it is chosen.
-        chosen_patch: what `choose_patch` made of the sets, where it was asked for.
-        class_blind: one mask plane for all classes (Eq. [2] read literally).
-        masks: what patches are painted from: AUTO_MASKS, USE_MASKS or IGNORE_MASKS.
-        metric: what performance is, a name in `simjudge.detectors.assignment.metrics`, or of label pictures in
-            `PATCH_METRICS`.
-        classes: names of the classes to judge; None for all. Labels and predictions of the others are taken away.
-    """
+    a_predictions: Path | None = setting(None, "Predictions for A, made earlier.", common=True)
+    b_predictions: Path | None = setting(None, "Predictions for B, made earlier.", common=True)
 
-    a_predictions: Path | None = setting(None, "Predictions for A, made earlier.")
-    b_predictions: Path | None = setting(None, "Predictions for B, made earlier.")
+
+@dataclass(frozen=True, kw_only=True)
+class ImageTopicSettings(Settings, panel="Reading files"):
+    """The images to read where a recording has several cameras."""
+
     a_image_topic: str | None = setting(
         None, "Images of A where its recording has several cameras: a topic, or the camera's name."
     )
     b_image_topic: str | None = setting(None, "Images of B, likewise.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSettings(Settings, panel="Classes"):
+    """The classes to judge."""
+
+    classes: tuple[str, ...] | None = setting(
+        None, "Class to judge, or several with commas; labels and predictions of the others are taken away.",
+        form=_CLASSES, option="class", common=True,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetRenameSettings(Settings, panel="Classes"):
+    """What both sets call their classes."""
+
     a_rename: Renames | None = setting(
         None, "New name for a class of A; a class without a name is called by its number.", form=A_RENAMES
     )
     b_rename: Renames | None = setting(None, "New name for a class of B, likewise.", form=B_RENAMES)
-    model: Path | None = setting(
-        None, "Detector to run on both sets: .onnx, .pt, .yaml, or one of simjudge's by name; lidar: lidar_cuboids."
-    )
-    preset: str = setting(
-        "paper", "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
-        choices=tuple(PRESETS),
-    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextSettings(Settings, panel="Contexts and performance"):
+    """What a context is, and what performance is.
+
+    Attributes:
+        theta, patch, mask_factor, min_score: as in `Method`; None for the preset's. Of a patch of objects in pictures
+            the preset "paper" has none: it is chosen.
+        chosen_patch: what `choose_patch` made of the sets, where it was asked for.
+        metric: a name in `simjudge.detectors.assignment.metrics`, or of label pictures in `PATCH_METRICS`.
+    """
+
     theta: float | None = setting(
         None, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1,
-        by_preset=_by_preset("theta"),
+        by_preset=_by_preset("theta"), common=True,
     )  # fmt: skip
     patch: tuple[int, int] | None = setting(
         None,
@@ -185,8 +232,13 @@ class MethodSettings(SemanticSettings):
         unit="px",
         form=PATCH_FORM,
         by_preset=_by_preset("patch", paper=AUTO),
+        common=True,
     )
     chosen_patch: tuple[int, int] | None = None
+    preset: str = setting(
+        "paper", "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
+        choices=tuple(PRESETS),
+    )  # fmt: skip
     mask_factor: float | None = setting(
         None, "Factor by which the anchor's box grows before the patch outside of it is blanked.", low=0,
         by_preset=_by_preset("mask_factor"),
@@ -198,19 +250,121 @@ class MethodSettings(SemanticSettings):
         "ignore, boxes alone.",
         choices=(AUTO_MASKS, USE_MASKS, IGNORE_MASKS),
     )
-    min_score: float | None = setting(
-        None, "Score below which predictions are ignored.", low=0, high=1, by_preset=_by_preset("min_score")
-    )
     metric: str = setting(
         "iou",
         "Performance of an object: iou, detected (1 from an IoU of 0.5) or score; of a patch of a label picture: iou, "
         "the mean over its classes, or accuracy.",
         choices=_metric_names,
     )
-    classes: tuple[str, ...] | None = setting(
-        None, "Class to judge, or several with commas; labels and predictions of the others are taken away.",
-        form=_CLASSES, option="class",
+    min_score: float | None = setting(
+        None, "Score below which predictions are ignored.", low=0, high=1, by_preset=_by_preset("min_score")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LidarSettings(Settings, panel="Lidar"):
+    """What is compared, pictures or scans; and how scans become range images.
+
+    Attributes:
+        elevations: lowest and highest row of the range image, degrees, and how many there are; None: A's rings.
+    """
+
+    sensor: str = setting(
+        CAMERA, "What both sets are of: camera, pictures; lidar, point clouds with cuboids.", choices=(CAMERA, LIDAR)
+    )
+    cuboid_iou: str = setting(
+        "3d", "Performance of an object, the IoU of cuboids in space (3d) or as seen from above (bev).",
+        choices=("3d", "bev"), option="iou",
     )  # fmt: skip
+    paint: str = setting(
+        "cuboids", "What shows of an object in the range image: its cuboid, or the points in it.",
+        choices=("cuboids", "points"),
+    )  # fmt: skip
+    range_columns: int = setting(1800, "Columns of the range image around the turn.", low=90, high=8192)
+    elevations: tuple[float, float, int] | None = setting(
+        None, "Rows of the range image at even elevations; by default the rings of A, or where its clouds have none, 64"
+        " over its elevations.", unit="deg", form=_ELEVATIONS,
+    )  # fmt: skip
+    a_cloud_topic: str | None = setting(None, "Clouds of A where its recording has several: a topic.")
+    b_cloud_topic: str | None = setting(None, "Clouds of B, likewise.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SemanticSettings(Settings, panel="Label pictures"):
+    """What is judged, objects or the pixels of label pictures; and how those are cut into patches."""
+
+    task: str = setting(
+        OBJECTS, "What is judged: objects, by their boxes or masks; semantic, label pictures in patches on a grid.",
+        choices=(OBJECTS, SEMANTIC),
+    )  # fmt: skip
+    stride: int | None = setting(
+        None, "Distance of the patches; not given, they touch.", unit="px", low=1, high=4096
+    )
+    width: int | None = setting(
+        None, "Width that pictures and labels are scaled to; not given, as they are.", unit="px", low=16, high=16_384
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitSettings(Settings, panel="Certainty"):
+    """What is drawn at random as one, and by which numbers.
+
+    Attributes:
+        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
+            each set.
+        unit: what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets.
+    """
+
+    block: float | None = setting(
+        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
+        " for none; auto, as by default: estimated from each set.", form=_BLOCK,
+    )  # fmt: skip
+    unit: str | None = setting(
+        None,
+        "Sampling unit: frame, photograph, block (of time), track or instance. Not given: found from the sets.",
+        choices=("frame", "photograph", "block", "track", "instance"),
+    )
+    seed: int = setting(0, "Seed of the resampling.", low=0)
+
+
+def object_metric() -> Any:
+    """The declaration of `metric`, a field of a settings class, where only objects are judged."""
+    return setting(
+        "iou", "Performance of an object: iou, detected (1 from an IoU of 0.5) or score.", choices=_object_metrics
+    )
+
+
+def some_draws(low: int = 1) -> Any:
+    """The declaration of `draws`, a field of a settings class, where there is no answer without certainty."""
+    return setting(1000, "Bootstrap draws for noise, p and intervals.", low=low, high=MOST_DRAWS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertaintySettings(Settings, panel="Certainty"):
+    """How large a gap must be to matter, and how its noise is found."""
+
+    margin: float = setting(
+        MARGIN, "Difference of performance from which a gap matters.", low=0, high=1, common=True
+    )
+    draws: int = setting(
+        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(Settings, panel="Pairs"):
+    """Which frames of both sets are pairs."""
+
+    paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.", common=True)
+    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSettings(
+    ModelSettings, PredictionSettings, ReadSettings, ImageTopicSettings, RenameSettings, ClassSettings,
+    SetRenameSettings, ContextSettings, LidarSettings, SemanticSettings,
+):  # fmt: skip
+    """The groups of everything that compares two sets of any kind."""
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together."""
@@ -258,75 +412,24 @@ class MethodSettings(SemanticSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnitSettings(MethodSettings):
-    """What is drawn at random as one, and by which numbers.
-
-    Attributes:
-        block: seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from
-            each set.
-        unit: what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets.
-    """
-
-    block: float | None = setting(
-        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
-        " for none; auto, as by default: estimated from each set.", form=_BLOCK,
-    )  # fmt: skip
-    unit: str | None = setting(
-        None,
-        "Sampling unit: frame, photograph, block (of time), track or instance. Not given: found from the sets.",
-        choices=("frame", "photograph", "block", "track", "instance"),
-    )
-    seed: int = setting(0, "Seed of the resampling.", low=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertaintySettings(UnitSettings):
-    """What a comparison and a sweep share beside the method: how certainty is found.
-
-    Attributes:
-        margin: difference of performance from which a gap matters.
-        draws: of the bootstrap over sampling units; 0 for no certainty.
-    """
-
-    margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1)
-    draws: int = setting(
-        1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairSettings(MethodSettings):
-    """Which frames of both sets are pairs.
-
-    Attributes:
-        paired: frames of A and B with one stamp or name are pairs.
-        pair_tolerance: how far the stamps of a pair may lie apart, seconds.
-    """
-
-    paired: bool = setting(default=False, help="Frames of A and B with one stamp (or name) are pairs.")
-    pair_tolerance: float = setting(0.0, "Greatest difference of the stamps of a pair.", unit="s", low=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareSettings(PairSettings, CertaintySettings):
+class CompareSettings(MethodSettings, CertaintySettings, UnitSettings, PairSettings):
     """The settings of a comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanSettings(PairSettings, UnitSettings):
+class PlanSettings(MethodSettings, UnitSettings, PairSettings):
     """The settings of a plan: how many frames show a gap.
 
     Attributes:
         gap: W1 of endless samples, a difference of performance.
-        draws: of the bootstrap over sampling units.
     """
 
     gap: float = setting(MARGIN, "Gap to be shown: a difference of performance.", low=0.001, high=1)
-    draws: int = setting(1000, "Bootstrap draws.", low=100, high=MOST_DRAWS)
+    draws: int = some_draws(100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSettings(CertaintySettings):
+class SweepSettings(MethodSettings, CertaintySettings, UnitSettings):
     """The settings of a sweep.
 
     Attributes:

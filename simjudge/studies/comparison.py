@@ -23,13 +23,12 @@ from simjudge.results.gallery import PER_KIND, save_gallery, select_items
 from simjudge.results.saved_result import CONTEXTS, RESULT, atomic_result, write_json
 from simjudge.studies.chosen_patch import log_patch
 from simjudge.studies.class_numbering import chosen_classes, describe_numbers, match_classes, match_predicted_classes
-from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings
 from simjudge.studies.context_table import context_table, with_neighbours
 from simjudge.studies.control import with_control
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, describe_model, read_input
 from simjudge.studies.lidar_inputs import read_lidar_inputs
-from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import performance_note
 from simjudge.studies.pair import PairResult, compare_pair
 from simjudge.studies.result_writing import (
@@ -39,7 +38,6 @@ from simjudge.studies.result_writing import (
     result_content,
 )
 from simjudge.studies.semantic_inputs import read_semantic_inputs
-from simjudge.studies.semantic_settings import SEMANTIC
 
 Source: TypeAlias = FrameSet | CloudSet | Path | str
 """A set in memory, or the path of anything that `simjudge.data.sets.read_set` or, of lidar, `read_clouds` reads."""

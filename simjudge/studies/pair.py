@@ -23,7 +23,7 @@ from simjudge.method.method import Method
 from simjudge.method.reductions import reduce_comparisons
 from simjudge.studies.chosen_patch import choose_patch
 from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.compare_settings import CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, MethodSettings
 from simjudge.studies.context_kinds import where_sets_differ
 from simjudge.studies.frame_pairs import pair_objects
 from simjudge.studies.invented_places import where_detector_invents
@@ -32,7 +32,6 @@ from simjudge.studies.judged_set import JudgedSet, judge_set, require_labels
 from simjudge.studies.measured_detector import lasting_frame_units, measure_detector
 from simjudge.studies.painted_masks import PaintedGeometry, painted_geometry
 from simjudge.studies.semantic_inputs import shared_classes
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 from simjudge.studies.units.sampling_units import SampleUnits
 from simjudge.studies.unlike_objects import ClassBalance

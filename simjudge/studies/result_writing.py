@@ -7,12 +7,10 @@ from typing import Any
 from simjudge.core.errors import Losses
 from simjudge.core.installed import version
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, MethodSettings
+from simjudge.studies.compare_settings import LIDAR, SEMANTIC, CompareSettings, MethodSettings, SweepSettings
 from simjudge.studies.judged_set import JudgedSet
-from simjudge.studies.lidar_settings import LIDAR
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import PairResult
-from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.units.words import SideUnits
 from simjudge.studies.unlike_objects import ClassBalance
 
@@ -84,7 +82,7 @@ def _lidar_parameters(settings: MethodSettings) -> dict[str, Any]:
     }
 
 
-def certainty_parameters(settings: CertaintySettings, overall: EntryNumbers | None) -> dict[str, Any]:
+def certainty_parameters(settings: CompareSettings | SweepSettings, overall: EntryNumbers | None) -> dict[str, Any]:
     """The part of `parameters` that says how certainty was found.
 
     Args:

@@ -18,7 +18,7 @@ from simjudge.method.patches import Contexts
 from simjudge.method.performance_model import PerformanceModel
 from simjudge.method.pool import ClassPair, Samples
 from simjudge.method.reductions import reduce_comparisons
-from simjudge.studies.compare_settings import CertaintySettings, PlanSettings
+from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
 from simjudge.studies.judged_set import JudgedSet, class_contexts
 from simjudge.studies.units.sampling_units import SampleUnits, sample_units
 from simjudge.studies.unlike_objects import ClassBalance, class_balance, class_covariates
@@ -53,7 +53,9 @@ class SetComparison(ShortRepr):
         """The classes of either set, ascending."""
         return sorted(set().union(*(judged.frames.objects.class_id.tolist() for judged in self.sets)))
 
-    def schedule(self, settings: CertaintySettings | PlanSettings, deadline: float | None = None) -> DrawSchedule:
+    def schedule(
+        self, settings: CompareSettings | SweepSettings | PlanSettings, deadline: float | None = None
+    ) -> DrawSchedule:
         """Plan as many draws as the settings ask for; see `DrawSchedule` for the deadline."""
         return DrawSchedule(self.units.count, self.units.block_count, settings.draws, settings.seed, deadline)
 
@@ -247,7 +249,9 @@ def _collected(parts: dict[int, list[list[DrawnRows]]], compared: Sequence[Compa
     }
 
 
-def comparison_units(a: JudgedSet, b: JudgedSet, settings: CertaintySettings, *, paired: bool = False) -> SampleUnits:
+def comparison_units(
+    a: JudgedSet, b: JudgedSet, settings: CompareSettings | SweepSettings | PlanSettings, *, paired: bool = False
+) -> SampleUnits:
     """The sampling units of both sets; nothing is estimated where nothing is drawn."""
     block = settings.block if settings.draws else 0.0
     return sample_units(a, b, block=block, unit=settings.unit, paired=paired)

@@ -13,13 +13,12 @@ from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progres
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.results.saved_result import SWEEP, check_result_folder, write_json
 from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.compare_settings import SweepSettings
+from simjudge.studies.compare_settings import SEMANTIC, SweepSettings
 from simjudge.studies.comparison import Source, read_inputs
 from simjudge.studies.inputs import describe_model
 from simjudge.studies.painted_masks import PaintedGeometry
 from simjudge.studies.pair import entry_numbers, judge_sets
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
-from simjudge.studies.semantic_settings import SEMANTIC
 from simjudge.studies.set_comparison import SetComparison, comparison_units
 from simjudge.studies.units.sampling_units import SampleUnits
 

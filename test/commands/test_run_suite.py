@@ -12,8 +12,7 @@ import pytest
 from saved_screens import chunks, column
 
 from simjudge.questions.watch import is_installed
-from simjudge.ros.command_line import command_line
-from simjudge.ros.description import Process
+from simjudge.ros.description import Process, command_line
 
 ROOT = Path(__file__).parents[2]
 BAG = ROOT / "bags/sim.mcap"

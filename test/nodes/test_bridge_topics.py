@@ -15,7 +15,7 @@ from simjudge_msgs.msg import LabelledObjectArray, VehicleInput  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 
 TOPICS = {

@@ -16,8 +16,7 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.sim.sensors.camera.calibration import read_calibration  # noqa: E402
 
 SOURCE = Path(__file__).with_name("camera_source.py")

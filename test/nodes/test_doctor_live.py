@@ -16,7 +16,7 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
-from simjudge.nodes.headers import make_header  # noqa: E402
+from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
 from simjudge.sim.sensors.lidar.checked_scans import FAIL, PASS  # noqa: E402
 

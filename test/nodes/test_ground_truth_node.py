@@ -15,7 +15,7 @@ from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from simjudge.nodes.headers import make_header, message_stamp  # noqa: E402
+from simjudge.nodes.messages import make_header, message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 
 VIEWS = [view(number) for number in range(4)]

@@ -11,7 +11,7 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: pip
 
 from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 from simjudge.sim.capture.simulators.labelling import label_recording  # noqa: E402

@@ -16,7 +16,7 @@ from simjudge_msgs.msg import Box, ClassName, LabelledObject, LabelledObjectArra
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.data.rosbag2.cloud_messages import cloud_message  # noqa: E402
-from simjudge.nodes.headers import make_header  # noqa: E402
+from simjudge.nodes.messages import make_header  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos  # noqa: E402
 from simjudge.nodes.runtime import message_class  # noqa: E402
 from simjudge.objects.occupancy_mapping import occupancy_maps  # noqa: E402

@@ -21,8 +21,7 @@ from simjudge_msgs.msg import LabelledObjectArray  # noqa: E402
 
 from simjudge.data.rosbag2 import read_recording  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 
 SECOND, START = samples.SECOND, samples.START
 STAMPS = [START + 20_000_000 + i * 300_000_000 for i in range(4)]

@@ -23,8 +23,7 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import to_rgb  # noqa: E402
+from simjudge.nodes.messages import message_stamp, to_rgb  # noqa: E402
 from simjudge.nodes.qos import latched_qos, reliable_qos, sensor_data_qos  # noqa: E402
 from simjudge.sim.capture.lock_step import MotionSample  # noqa: E402
 from simjudge.sim.driving.closed_loop import DrivenCommand, DrivenFrame  # noqa: E402

@@ -15,7 +15,7 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
+from simjudge.nodes.messages import message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.nodes.sim_sensors import SimSensors  # noqa: E402
 from simjudge.ros.node_interfaces import NODES, sensor_endpoint  # noqa: E402

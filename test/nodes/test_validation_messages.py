@@ -13,8 +13,8 @@ from simjudge_msgs.msg import ClassSummary, ComparisonParameters, SetSummary
 
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import PRESETS, Method
-from simjudge.nodes.headers import make_header
-from simjudge.nodes.validation_messages import contexts_message, marker_message, summary_message, text_message
+from simjudge.nodes.messages import make_header
+from simjudge.nodes.validation_output import contexts_message, marker_message, summary_message, text_message
 from simjudge.questions.watch import SummaryLine, summary_lines
 from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.live.judge import LiveJudge

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.ros.command_line import command_line, parameter_text, ros_arguments
-from simjudge.ros.description import Process, normalize_namespace, parse_arguments
+from simjudge.ros.description import (
+    Process,
+    command_line,
+    normalize_namespace,
+    parameter_text,
+    parse_arguments,
+    ros_arguments,
+)
 from simjudge.ros.graphs import GRAPHS
-from simjudge.ros.played_topics import choose_played_topics
+from simjudge.ros.image_sources import choose_played_topics
 from simjudge.ros.robot_file import read_robot
 from simjudge.ros.viewers import missing_viewers
 

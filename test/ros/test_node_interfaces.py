@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simjudge.ros.command_line import command_line
+from simjudge.ros.description import command_line
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED
 from simjudge.ros.viewers import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.data.read_settings import ReadSettings
+from simjudge.core.setting_groups import ReadSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_finite_numbers
 from simjudge.terminal.options import takes_settings
 

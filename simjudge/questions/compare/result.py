@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences

@@ -18,7 +18,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.names import normalized_name
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some
 from simjudge.data.sets import as_frames
 from simjudge.method.patch_size import default_patch

@@ -14,8 +14,7 @@ from simjudge.core.display import ShortRepr, Summary, SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, no_log
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.drive_logs import LOCK, DriveCommands, DriveLog, assemble_drive, count_breaks, read_drive
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.geometry.poses import Trajectory

@@ -29,7 +29,6 @@ from simjudge.method.certainty import Certainty, gap_draws
 from simjudge.method.reductions import reduce_comparisons
 from simjudge.questions.explain.rendered_sets import RenderedSets
 from simjudge.questions.explain.result import Causes, all_subsets, shapley_values
-from simjudge.questions.explain.settings import ExplainSettings
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, filtered
 from simjudge.sim.sensors.camera.filters import AnyImage
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
@@ -334,6 +333,7 @@ class ExcessJudge(ShortRepr):
     """Says what is left of the gap with some causes undone, by the code that `compare` uses.
 
     Attributes:
+        sample: pictures of each set on which the cameras were compared.
         certainty: of the sets as they are, once they have been compared.
         mean_w1: of the sets as they are.
         excess: by set of causes, the gap: (D,), the estimate first, then what each draw makes of it.
@@ -342,7 +342,8 @@ class ExcessJudge(ShortRepr):
 
     sets: ChangedSets
     difference: CameraDifference
-    settings: ExplainSettings
+    settings: CompareSettings
+    sample: int
     margins: LabelMargins | None = None
     certainty: Certainty | None = None
     mean_w1: float | None = None

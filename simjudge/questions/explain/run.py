@@ -12,7 +12,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import hash_files, output_path
 from simjudge.core.object_tables import Predictions
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector, map_classes
 from simjudge.method.compiled import forgo_blas
@@ -61,18 +61,6 @@ from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, paired_frames, read_inputs
 from simjudge.studies.inputs import InputSet, describe_model
 from simjudge.studies.result_writing import certainty_parameters, method_parameters
-
-
-def check_settings(settings: CompareSettings) -> None:
-    """Refuse settings that make no sense where pictures are changed and detected anew."""
-    refused = {"--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions}
-    for flag, given in refused.items():
-        if given is not None:
-            raise UsageError(f"{flag}: are of unchanged pictures; leave it out, --model detects anew")
-    if settings.task == "semantic" or settings.sensor == "lidar":
-        raise UsageError("--task, --sensor: leave them out, because pictures with labelled objects are needed")
-    if not settings.draws:
-        raise UsageError("--draws: must be above 0, because no share is told without chance")
 
 
 def required_detector(settings: CompareSettings) -> Detector:
@@ -176,12 +164,12 @@ def explain(  # noqa: PLR0913 - the options of the command
         UsageError: no detector is given, or a setting makes no sense here.
         SimjudgeError: a set cannot be read, has no images, or cannot be compared.
     """
-    check_settings(settings)
-    loaded = required_detector(settings) if detector is None else detector
-    sides = read_pictures(a, b, loaded, settings, log, progress)
-    settings = with_patch(settings, sides, log)
+    compared = settings.comparison
+    loaded = required_detector(compared) if detector is None else detector
+    sides = read_pictures(a, b, loaded, compared, log, progress)
+    compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), _OURS)
-    sets = ChangedSets(sides, loaded, settings, None if folder is None else folder / DETECTIONS, progress)
+    sets = ChangedSets(sides, loaded, compared, None if folder is None else folder / DETECTIONS, progress)
     forgo_blas()
     with renders_folder(folder) as renders:
         given = RenderOptions(camera, scene, a_camera, renders)
@@ -206,7 +194,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
         error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
                                  advance=advance)  # fmt: skip
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
-    judge = ExcessJudge(sets, difference, settings)
+    judge = ExcessJudge(sets, difference, sets.settings, settings.sample)
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
@@ -367,6 +355,6 @@ def _parameters(judge: ExcessJudge) -> dict[str, Any]:
         for which, side in zip("ab", judge.sets.sides, strict=True)
     }
     return method_parameters(settings, None) | certainty_parameters(settings, made) | {
-        "metric": settings.metric, "paired": settings.paired, "sample": settings.sample, "inputs": sides,
+        "metric": settings.metric, "paired": settings.paired, "sample": judge.sample, "inputs": sides,
         "model": describe_model(settings),
     }  # fmt: skip

@@ -26,13 +26,15 @@ def fit(
         None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
     ),
     sensors: str | None = typer.Option(
-        None, help="Lidar: sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers."
+        None, rich_help_panel="Lidar",
+        help="Sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers.",
     ),
     rendered: list[str] | None = typer.Option(
         None,
         "--rendered",
         metavar="SENSORS=CLOUDS",
-        help="Lidar: B's scans rendered with a file of another divergence; several of them fit the divergence.",
+        rich_help_panel="Lidar",
+        help="B's scans rendered with a file of another divergence; several of them fit the divergence.",
     ),
 ) -> None:
     """Fit a camera or a lidar so that B predicts A best, and test it on frames that were not fitted.

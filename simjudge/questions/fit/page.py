@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector
 from simjudge.method.verdicts import SIGNIFICANCE
@@ -34,8 +34,8 @@ from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
+from simjudge.studies.compare_settings import LIDAR
 from simjudge.studies.comparison import Source
-from simjudge.studies.lidar_settings import LIDAR
 
 _WIDTH, _HEIGHT = 640.0, 280.0
 _MARGINS = (70.0, 20.0, 10.0, 46.0)

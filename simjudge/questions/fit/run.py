@@ -14,14 +14,13 @@ from scipy.stats import t as student
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.reductions import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
 from simjudge.questions.explain.run import (
-    check_settings,
     claimed_folder,
     read_pictures,
     required_detector,
@@ -42,6 +41,7 @@ from simjudge.sim.sensors.camera_matching.camera_estimation import (
     estimation_error,
     sample_pictures,
 )
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source
 from simjudge.studies.inputs import InputSet
 from simjudge.studies.painted_masks import painted_geometry
@@ -234,25 +234,25 @@ def fit_camera(
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
         detector: a loaded detector; None: that of the settings.
     """
-    check_settings(settings)
-    loaded = required_detector(settings) if detector is None else detector
-    sides = read_pictures(a, b, loaded, settings, log, progress)
-    settings = with_patch(settings, sides, log)
+    compared = settings.comparison
+    loaded = required_detector(compared) if detector is None else detector
+    sides = read_pictures(a, b, loaded, compared, log, progress)
+    compared = with_patch(compared, sides, log)
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
     forgo_blas()
     kept = None if folder is None else folder / DETECTIONS
-    fitted, held_out = (ChangedSets(part, loaded, settings, kept, progress) for part in _split(sides, settings))
+    fitted, held_out = (ChangedSets(part, loaded, compared, kept, progress) for part in _split(sides, settings))
     with progress("estimating the camera") as advance:
         estimate, parameters = _estimated(fitted.sides, settings, advance)
     start = estimate.start
-    objective = _Objective(fitted, settings, parameters, estimate.held)
+    objective = _Objective(fitted, compared, parameters, estimate.held)
     first = decode(start, parameters, estimate.held)
-    at_start = _compared(fitted, settings, first)[1]
+    at_start = _compared(fitted, compared, first)[1]
     enough = at_start.p_value is not None and at_start.p_value > SIGNIFICANCE
     tried = 0 if enough else settings.evaluations
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters, estimate.held)
-    judged = [_held_out(held_out, settings, each) for each in (CameraDifference(), first, found)]
+    judged = [_held_out(held_out, compared, each) for each in (CameraDifference(), first, found)]
     done = CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
@@ -332,7 +332,8 @@ class _Objective:
     """Mean W1 of the fitted frames under a camera; what was tried once is known."""
 
     def __init__(
-        self, sets: ChangedSets, settings: FitSettings, parameters: Sequence[FittedParameter], held: CameraDifference
+        self, sets: ChangedSets, settings: CompareSettings, parameters: Sequence[FittedParameter],
+        held: CameraDifference,
     ) -> None:
         self._sets, self._settings, self._parameters, self._held = sets, settings, parameters, held
         self._known: dict[CameraDifference, float] = {}
@@ -348,7 +349,7 @@ class _Objective:
         return self._known[difference]
 
 
-def _compared(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> tuple[float, Any]:
+def _compared(sets: ChangedSets, settings: CompareSettings, difference: CameraDifference) -> tuple[float, Any]:
     """Mean W1 under a camera and what stands beside it, by the code that `compare` uses."""
     a, b = sets.judged(difference, _EVERYTHING)
     units = comparison_units(a, b, settings, paired=settings.paired)
@@ -362,7 +363,7 @@ def _compared(sets: ChangedSets, settings: FitSettings, difference: CameraDiffer
     return float(mean), comparison.certainty(classes, drawn, 0, settings.margin)[1]
 
 
-def _held_out(sets: ChangedSets, settings: FitSettings, difference: CameraDifference) -> HeldOutW1:
+def _held_out(sets: ChangedSets, settings: CompareSettings, difference: CameraDifference) -> HeldOutW1:
     return HeldOutW1(*_compared(sets, settings, difference))
 
 

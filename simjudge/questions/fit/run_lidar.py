@@ -15,7 +15,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudBoxes, CloudSet
 from simjudge.data.format_support.format import Topics
@@ -55,6 +55,7 @@ from simjudge.sim.sensors.lidar.cloud_statistics import (
     ring_samples,
     ring_statistics,
 )
+from simjudge.studies.compare_settings import CompareSettings
 from simjudge.studies.comparison import Source, compare_sets
 
 _LEAST_CLOUDS = 10
@@ -117,7 +118,7 @@ class LidarObjective:
         kept: file of what was tried before; None keeps nothing.
     """
 
-    def __init__(self, a: CloudSet, b: CloudSet, settings: FitSettings, kept: Path | None, origin: str) -> None:
+    def __init__(self, a: CloudSet, b: CloudSet, settings: CompareSettings, kept: Path | None, origin: str) -> None:
         """Run the detector on A, and read what was tried before."""
         assert settings.model is not None  # noqa: S101 - refused before
         self.b, self._model, self._kept, self._origin, self.name = b, settings.model, kept, origin, ""
@@ -174,7 +175,7 @@ class LidarObjective:
         """
         return degraded_clouds(self.b, CloudDegradation(float(numbers[0]), float(numbers[1])), _SEED + draw)
 
-    def _judge(self, numbers: FloatArray, draw: int, settings: FitSettings) -> HeldOutW1:
+    def _judge(self, numbers: FloatArray, draw: int, settings: CompareSettings) -> HeldOutW1:
         result = compare_sets(self.a, detect_clouds(self.degraded(numbers, draw), self._model), settings).result
         mean = result.numbers.overall.mean_w1
         if mean is None:
@@ -244,8 +245,9 @@ def fit_lidar(
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})
     sides = _read_sides(a, b, files, settings)
     kept = None if folder is None else folder / TRIED
-    first = LidarObjective(sides.a[0], sides.b[0], settings, kept, _origin((a, b, *(s for _, s in files)), settings))
-    first_held_out = LidarObjective(sides.a[1], sides.b[1], settings, None, "")
+    compared = settings.comparison
+    first = LidarObjective(sides.a[0], sides.b[0], compared, kept, _origin((a, b, *(s for _, s in files)), settings))
+    first_held_out = LidarObjective(sides.a[1], sides.b[1], compared, None, "")
     width = _fit_width(sides, first, log, progress) if files else None
     fitted, held_out = first, first_held_out
     if width is not None and width.of != given:

@@ -6,7 +6,7 @@ Which contexts are similar depends on labels alone. So one join a pair of sets s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.names import DetectorRecord
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import nearest_name
 from simjudge.data.semantic_classes import common_classes
 from simjudge.method.compiled import forgo_blas
@@ -29,10 +29,11 @@ from simjudge.method.method import MOST_DRAWS
 from simjudge.method.multiple_tests import holm
 from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
+from simjudge.questions.many_sets.settings import ManySetsSettings
 from simjudge.results.saved_result import check_result_folder
 from simjudge.studies.chosen_patch import choose_patch, log_patch
 from simjudge.studies.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings
 from simjudge.studies.comparison import Comparison
 from simjudge.studies.frame_pairs import comparable_pairs
 from simjudge.studies.inputs import InputSet, read_input
@@ -48,7 +49,6 @@ from simjudge.studies.result_writing import (
     method_parameters,
 )
 from simjudge.studies.semantic_inputs import with_pixels_judged
-from simjudge.studies.semantic_settings import PATCH_METRICS, SEMANTIC
 from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 DOMAINS = ("real", "sim")
@@ -340,7 +340,7 @@ def compare_many_sets(
     domains: Mapping[str, str],
     pairs: Sequence[Sequence[str]] | None = None,
     twins: Sequence[Sequence[str]] = (),
-    settings: CompareSettings,
+    settings: ManySetsSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ManySetsResult:
@@ -356,9 +356,8 @@ def compare_many_sets(
         pairs: the comparisons to make, each [A, B], for all nets, or [A, B, net]; None for every ordered pair.
         twins: pairs of sets whose frames of one stamp or name show the same: compared object by object too, and
             relabelled within pairs.
-        settings: of all comparisons. Those that say where predictions come from are refused.
+        settings: of all comparisons.
     """
-    _check_settings(settings)
     nets = list(dict.fromkeys(net for of_set in predictions.values() for net in of_set))
     check_names(predictions, domains, nets)
     known = frozenset(predictions)
@@ -366,7 +365,7 @@ def compare_many_sets(
     twin_pairs = {frozenset(two_sets(pair, known, "twins")) for pair in twins}
     if out is not None and check_result_folder(Path(out)):
         log(f"note: {out} holds an earlier result, which will be replaced")
-    study = read_judged_sets(predictions, wanted, settings, twin_pairs, log)
+    study = read_judged_sets(predictions, wanted, settings.comparison, twin_pairs, log)
     forgo_blas()
     found: dict[WantedComparison, ComparisonNumbers] = {}
     joins = list(dict.fromkeys(frozenset((each.a, each.b)) for each in wanted))
@@ -415,14 +414,6 @@ def _in_study(entry: EntryNumbers, p: float | None) -> EntryNumbers:
     if verdict in _DECIDED and p is not None and low is not None and high is not None:
         verdict = verdict_by_margin(p, low, high, entry.margin)
     return replace(entry, p_study=p, verdict_study=verdict)
-
-
-def _check_settings(settings: CompareSettings) -> None:
-    defaults = {field.name: field.default for field in fields(settings)}
-    for name in _NOT_HERE:
-        if getattr(settings, name) != defaults[name]:
-            more = "; name the sets that are pairs in twins" if name == "paired" else ""
-            raise UsageError(f"{name}: does not go with many sets{more}")
 
 
 def _compare_pair_of_sets(

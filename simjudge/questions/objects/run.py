@@ -23,8 +23,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
 from simjudge.core.installed import version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.detectors.clouds.cuboid_settings import LidarCuboidFile, read_cuboid_settings
 from simjudge.objects.image_quality.compiled_loops import ACTIVE_BLOCK, ARTIFACT_BLOCK, NOISY_BLOCK
 from simjudge.objects.image_quality.quality_series import piqe

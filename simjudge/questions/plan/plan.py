@@ -13,7 +13,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import forgo_blas

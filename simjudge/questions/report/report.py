@@ -21,7 +21,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, ImageError, encode_jpeg
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.storage import is_recording
 from simjudge.data.sets import read_set
 from simjudge.page.html import is_report

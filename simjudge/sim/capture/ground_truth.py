@@ -23,6 +23,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.object_tables import Masks, Objects
+from simjudge.core.setting_groups import LabelSettings
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.cast_silhouette import RowStates, pixels_alone_by_rays
 from simjudge.sim.capture.silhouette import pixels_alone, sees_beyond
@@ -44,8 +45,8 @@ class Labelling:
         min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
     """
 
-    min_size: float = 5.0
-    min_visible: float = 0.25
+    min_size: float = LabelSettings.min_size
+    min_visible: float = LabelSettings.min_visible
 
     def __post_init__(self) -> None:
         """Check both."""

@@ -19,11 +19,13 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.processes import serve_parent
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
 from simjudge.sim.capture.camera_path import DEFAULT_CAR, camera_mount
 from simjudge.sim.capture.camera_poses import MOST_FRAMES, CarriedPoses, FilePoses, choose_camera_poses
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.capture_settings import RenderingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.render_plan import PlacedScene, RenderPlan, assign_sides, describe_rendering
@@ -169,25 +171,14 @@ class RenderResult:
         return f"{self.path}: {self.frames} frames, {self.objects} objects"
 
 
-def render(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def render(
     scene: str | Path,
     out: str | Path,
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
-    poses: str | Path | None = None,
     n: int | None = None,
-    seed: int = 0,
-    scenes: int | None = None,
-    valid: float = 0.0,
-    test: float = 0.0,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    sensors: str | Path | None = None,
-    min_size: float = 5.0,
-    min_visible: float = 0.25,
-    label_images: bool = False,
-    engine: str = "default",
-    jobs: int = 1,
+    settings: RenderingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> RenderResult:
@@ -199,23 +190,8 @@ def render(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         out: x.mcap or x.db3 for a recording; a name without ending for the folder of a YOLO data set.
         camera: a camera's file, or a rig's for a recording; the name of one that comes with simjudge; or a camera.
-        poses: "random" for poses anywhere on the floor, "path" for the scene's course, or a file of poses; None for
-            random ones, and for the course of a scene that has no area for random cameras.
         n: number of frames; None for all of a course or a file, and for 10 random ones.
-        seed: seed of placements, poses and noise.
-        scenes: number of placements of the scene's random things; None for one, with random poses one per 10 frames.
-        valid: share of a data set for validation, 0 to 0.9.
-        test: share of a data set that training never sees, 0 to 0.9.
-        vehicle: file or name of the car that carries the camera; None for the scene's own, else art1.
-        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
-            "optical".
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
-            a scan for each frame, at its stamp; other sensors read along a path with times. For a recording only.
-        min_size: smaller objects are not labelled, pixels.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-        label_images: whether the class and the instance of each pixel are written too.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
-        jobs: processes that render side by side; the result is the same to the byte.
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -228,11 +204,12 @@ def render(  # noqa: PLR0913 - the options of the command
         raise UsageError(
             f"--out {target}: give x.mcap, x.db3, or a name without ending for the folder of a YOLO data set"
         )
-    if (valid or test) and target.suffix:
+    if (settings.valid or settings.test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
     check_output(target)
+    seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
-    vehicle = vehicle or (described.vehicle if mount is None else None)
+    vehicle = settings.vehicle or (described.vehicle if mount is None else None)
     cameras = _rig_cameras(camera, vehicle, mount, target)
     seen_by = cameras[0].camera if cameras else camera if isinstance(camera, Camera) else read_camera(camera)
     mounted = cameras[0].mount.optical_frame() if cameras else camera_mount(vehicle, mount)[0]
@@ -247,23 +224,23 @@ def render(  # noqa: PLR0913 - the options of the command
     if scenes is None:
         by_chance = max(len(camera_poses.stamp) // _FRAMES_PER_PLACEMENT, 1) if str(poses) == "random" else 1
         scenes = len(set(seeds)) or by_chance
-    specs = () if sensors is None else read_sensors(sensors)
+    specs = () if settings.sensors is None else read_sensors(settings.sensors)
     if specs and not target.suffix:
         raise UsageError(f"--sensors: a data set has room for images alone; give --out {target}.mcap, a recording")
     car = None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR)
     check_rendered_sensors(specs, camera_poses, car)
-    labelling = Labelling(min_size, min_visible)
+    labelling = Labelling(settings.min_size, settings.min_visible)
     plan = RenderPlan(
-        scene, seen_by, camera_poses, scenes, labelling, seed, engine, specs, car, label_images=label_images,
-        scene_seeds=seeds,
+        scene, seen_by, camera_poses, scenes, labelling, seed, settings.engine, specs, car,
+        label_images=settings.label_images, scene_seeds=seeds,
     )  # fmt: skip
     return render_plans(
         _plans(plan, cameras),
         target,
         rig=bool(cameras),
-        valid=valid,
-        test=test,
-        jobs=jobs,
+        valid=settings.valid,
+        test=settings.test,
+        jobs=settings.jobs,
         losses=losses,
         log=log,
         progress=progress,

@@ -16,6 +16,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.installed import version
 from simjudge.core.names import NO_STAMP, stamp_to_name
+from simjudge.core.setting_groups import MotionLimitSettings
 from simjudge.core.settings import LONGEST_TIME
 from simjudge.data.pose_text import SUFFIXES, read_pose_text
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE
@@ -26,6 +27,13 @@ from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Pose, PoseNoise, Trajectory
 from simjudge.geometry.trajectories import FrameTiming, MotionLimits, TrajectoryInterpolator, frames_with_poses
 from simjudge.sim.capture.camera_path import CameraPath, camera_mount, parse_pose
+from simjudge.sim.capture.capture_settings import (
+    MountSettings,
+    PoseNoiseSettings,
+    RecordedFrameSettings,
+    RecordedPoseSettings,
+    SceneSeedSettings,
+)
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import Camera, exposure_stamps
@@ -283,50 +291,12 @@ def _camera_path_digest(plan: ReplayPlan) -> str:
     return hash_value([names, stamps, np.array(poses).round(12)])
 
 
-@dataclass(frozen=True)
-class CameraPathOptions:
-    """Where the poses are, where the camera is on the body, and which frames are made.
-
-    Attributes:
-        poses: topic of the poses, where the recording has several, or a text file of poses.
-        parent: fixed frame, for poses from tf; None for the root.
-        child: the body's frame, for poses from tf; None for base_link.
-        image_topic: the real camera, where the recording has several.
-        vehicle: file or name of the car whose base_link the poses are of; None for art1.
-        mount: the camera on the body, in place of a car: see `camera_path.parse_mount`.
-        align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
-        time_offset: seconds that are added to an image's stamp to find its pose.
-        start: seconds after the first frame at which the path begins.
-        duration: seconds of it; None for all.
-        rate: frames a second, at most; None for all.
-        max_gap: poses further apart than this are not interpolated, seconds.
-        max_speed: poses that imply more are a jump, m/s.
-        max_turn: poses that imply more are a jump, degrees a second.
-        skip_gaps: whether frames in gaps are left out; else they are an error.
-        noise: whether each frame's pose gets an error.
-        noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
-        noise_position: standard deviation of the error of x, y and z, metres.
-    """
-
-    poses: str | Path | None = None
-    parent: str | None = None
-    child: str | None = None
-    image_topic: str | None = None
-    vehicle: str | Path | None = None
-    mount: str | None = None
-    align: str = "0,0,0"
-    time_offset: float = 0.0
-    start: float = 0.0
-    duration: float | None = None
-    rate: float | None = None
-    max_gap: float = 0.5
-    max_speed: float = 20.0
-    max_turn: float = 720.0
-    skip_gaps: bool = False
-    noise: bool = False
-    noise_angle: float = 1.0
-    noise_position: float = 0.01
-    seed: int = 0
+@dataclass(frozen=True, kw_only=True)
+class CameraPathOptions(
+    RecordedPoseSettings, RecordedFrameSettings, SceneSeedSettings, MountSettings, MotionLimitSettings,
+    PoseNoiseSettings,
+):  # fmt: skip
+    """Where the poses are, where the camera is on the body, and which frames are made."""
 
     @property
     def alignment(self) -> Pose:

@@ -18,12 +18,14 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import check_output, output_path, record_beside
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.writing import write_recording
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture, exposure_at, scripted_bodies
+from simjudge.sim.capture.capture_settings import ReplayingSettings
 from simjudge.sim.capture.frame_store import FrameStore, describe_metering, metered_before
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.replay_plan import (
@@ -219,39 +221,14 @@ class ReplayResult:
         return f"{self.path}: {self.frames} {self.unit}"
 
 
-def replay(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def replay(
     recording: str | Path,
     out: str | Path,
     *,
     scene: str | Path,
     camera: str | Path | Camera | None = None,
-    poses: str | Path | None = None,
-    parent: str | None = None,
-    child: str | None = None,
-    image_topic: str | None = None,
-    vehicle: str | Path | None = None,
-    mount: str | None = None,
-    align: str = "0,0,0",
-    cones: str | Path | None = None,
-    cone_kinds: str | None = None,
-    sensors: str | Path | None = None,
-    cloud_topic: str | None = None,
-    smoothing: float = 0.0,
-    time_offset: float = 0.0,
-    start: float = 0.0,
-    duration: float | None = None,
-    rate: float | None = None,
-    max_gap: float = 0.5,
-    max_speed: float = 20.0,
-    max_turn: float = 720.0,
-    skip_gaps: bool = False,
-    noise: bool = False,
-    noise_angle: float = 1.0,
-    noise_position: float = 0.01,
-    min_size: float = 5.0,
-    min_visible: float = 0.25,
-    seed: int = 0,
-    engine: str = "default",
+    settings: ReplayingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> ReplayResult:
@@ -266,35 +243,7 @@ def replay(  # noqa: PLR0913 - the options of the command
         scene: a scene's file, or the name of one that comes with simjudge.
         camera: a camera's file, the name of one that comes with simjudge, or a camera. None: `sensors` alone are
             replayed, without frames.
-        poses: topic of the poses, where the recording has several, or a text file of poses.
-        parent: fixed frame, for poses from tf; None for the root.
-        child: the body's frame, for poses from tf; None for base_link.
-        image_topic: the real camera, where the recording has several.
-        vehicle: file or name of the car whose base_link the poses are of; None for art1.
-        mount: the camera on the body, in place of a car: "x,y,z[,yaw,pitch,roll]" (metres, degrees), "body" or
-            "optical".
-        align: pose of the poses' fixed frame in the scene, "x,y,z[,yaw[,pitch,roll]]", metres and degrees.
-        cones: table of measured cones (id colour x y) in place of the scene's own.
-        cone_kinds: kinds of the scene for the table's colours; None for "0=red_cone,1=green_cone".
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge. A lidar makes
-            a scan for each cloud of the recording, at its stamp.
-        cloud_topic: of the recording's clouds, where it has several.
-        smoothing: seconds over which poses are averaged for inertial sensors: noise of poses is large in accelerations.
-        time_offset: seconds that are added to an image's stamp to find its pose.
-        start: seconds after the first frame at which the replay begins.
-        duration: seconds that are replayed; None for all.
-        rate: frames a second, at most; None for all.
-        max_gap: poses further apart than this are not interpolated, seconds.
-        max_speed: poses that imply more are a jump, m/s.
-        max_turn: poses that imply more are a jump, degrees a second.
-        skip_gaps: whether frames in gaps are left out; else they are an error.
-        noise: whether each frame's pose gets an error, for the pointwise study.
-        noise_angle: standard deviation of the error of yaw, pitch and roll, degrees.
-        noise_position: standard deviation of the error of x, y and z, metres.
-        min_size: smaller objects are not labelled, pixels.
-        min_visible: objects of which a smaller share can be seen are not labelled, 0 to 1.
-        seed: seed of the scene, of the camera's noise and of the poses' noise.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -304,41 +253,41 @@ def replay(  # noqa: PLR0913 - the options of the command
     """
     target = output_path(Path(out))
     check_output(target)
-    options = CameraPathOptions(
-        poses=poses, parent=parent, child=child, image_topic=image_topic, vehicle=vehicle, mount=mount, align=align,
-        time_offset=time_offset, start=start, duration=duration, rate=rate, max_gap=max_gap, max_speed=max_speed,
-        max_turn=max_turn, skip_gaps=skip_gaps, noise=noise, noise_angle=noise_angle, noise_position=noise_position,
-        seed=seed,
-    )  # fmt: skip
+    options = settings.as_settings(CameraPathOptions)
     limits, alignment, offset = options.limits, options.alignment, options.offset
-    world = read_replay_scene(str(scene), None if cones is None else Path(cones), cone_kinds, alignment, seed)
+    world = read_replay_scene(str(scene), settings.cones, settings.cone_kinds, alignment, settings.seed)
     if camera is None:
-        if sensors is None:
+        if settings.sensors is None:
             raise UsageError("--camera: say what sees the scene, or --sensors what else is replayed")
-        alone = SensorReplayOptions(sensors, cloud_topic, smoothing, options, engine)
+        alone = SensorReplayOptions(
+            settings.sensors, settings.cloud_topic, settings.smoothing, options, settings.engine
+        )
         count, losses = replay_sensors(Path(recording), target, world, alone, log, progress)
         return ReplayResult(target, replay_record_path(target), count, losses, "readings")
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     found = read_camera_path(recording, options, seen_by)
     source, path, where = found.source, found.path, found.mounted
-    plan = ReplayPlan(source, path, seen_by, Labelling(min_size, min_visible), seed)
+    plan = ReplayPlan(source, path, seen_by, Labelling(settings.min_size, settings.min_visible), settings.seed)
     log(f"{len(plan)} frames; poses from {source.poses_from}; camera {seen_by.name} {where}")
     _log_other_sizes(source, seen_by, log)
-    given = {"bag": str(recording), "cones": None if cones is None else str(cones), "align": align, "mount": where}
+    cones = None if settings.cones is None else str(settings.cones)
+    given = {"bag": str(recording), "cones": cones, "align": settings.align, "mount": where}
     carried = None
-    if sensors is not None:
+    if settings.sensors is not None:
         carried = SensorReplay(
-            read_sensors(sensors),
+            read_sensors(settings.sensors),
             body_in_scene(source.trajectory, alignment, offset),
             limits,
-            None if mount is not None else read_vehicle(vehicle or DEFAULT_CAR),
-            seed,
-            smoothing,
-            recorded_cloud_stamps(Path(recording), cloud_topic, source.losses),
+            None if settings.mount is not None else read_vehicle(settings.vehicle or DEFAULT_CAR),
+            settings.seed,
+            settings.smoothing,
+            recorded_cloud_stamps(Path(recording), settings.cloud_topic, source.losses),
             int(source.stamp[0]),
         )
-        given |= {"sensors": str(sensors), "sensors_sha256": hash_value([carried.specs, smoothing])}
-    renderer = make_engine(engine, world)
+        given |= {
+            "sensors": str(settings.sensors), "sensors_sha256": hash_value([carried.specs, settings.smoothing])
+        }  # fmt: skip
+    renderer = make_engine(settings.engine, world)
     try:
         about = describe_replay(plan, renderer, given)
         _log_missing_floor(plan, frames_without_floor(renderer, plan), log)

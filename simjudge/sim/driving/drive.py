@@ -17,9 +17,11 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
+from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
 from simjudge.data.rosbag2.writing import CAMERA
-from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detector
+from simjudge.detectors.detector import Detector
+from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.camera_path import DEFAULT_CAR
 from simjudge.sim.capture.capture import Capture
@@ -36,6 +38,7 @@ from simjudge.sim.driving.closed_loop import (
 )
 from simjudge.sim.driving.cone_driver import Driver, DriverParameters, lane_speeds, scale_to_lane
 from simjudge.sim.driving.course import lane_classes, lane_cones, scene_course, start_pose
+from simjudge.sim.driving.drive_settings import DrivingSettings
 from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, DRIVERS, LIDAR, MANUAL, STRAIGHT
 from simjudge.sim.driving.keyboard import KEYS, Keyboard, has_keys
 from simjudge.sim.driving.line_follower import StraightDriver
@@ -148,25 +151,14 @@ class DriveResult:
         return f"{outcome.reason} after {outcome.distance:.1f} of {outcome.length:.1f} m{touched}"
 
 
-def drive(  # noqa: PLR0913 - the options of the command
+@takes_setting_keywords
+def drive(
     scene: str | Path,
     out: str | Path | None = None,
     *,
     camera: str | Path | Camera = DEFAULT_CAMERA,
     detector: str | Path | Detector = GROUND_TRUTH,
-    vehicle: str | Path | None = None,
-    seed: int = 0,
-    rate: float | None = None,
-    min_score: float = DEFAULT_MIN_SCORE,
-    sensors: str | Path | None = None,
-    driver: str = CONES,
-    speed: float | None = None,
-    laps: int | None = None,
-    limit: float | None = None,
-    min_size: float = Labelling.min_size,
-    min_visible: float = Labelling.min_visible,
-    engine: str = "default",
-    images: bool = True,
+    settings: DrivingSettings,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> DriveResult:
@@ -179,22 +171,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         out: the recording to write: x.mcap, x.db3, or a folder; None for none.
         camera: file or name of the car's camera, or of a rig of several; or a camera.
         detector: finds the cones: file or name of a detector, a detector, or "ground_truth".
-        vehicle: file or name of the car; None for the scene's own, else art1.
-        seed: seed of the scene, the camera's noise and the car's start.
-        rate: frames a second of the camera that drives; None for its own.
-        min_score: detections below this score do not count, 0 to 1; the driver itself counts from 0.25 on.
-        sensors: file of the car's sensors beside the camera, or the name of one that comes with simjudge.
-        driver: who drives: "cones", by what the detector finds in images; "lidar", between two barriers; "manual", a
-            person at the terminal; "straight", along the course's line by the true pose, whose motion is recorded at
-            200 Hz.
-        speed: that driver straight holds, m/s; None for 5, or half of what the car can do.
-        laps: of a closed course, after which the drive is finished; None for 1, by hand for no end.
-        limit: the drive ends after this many simulated seconds; None for `DEFAULT_LIMIT` a lap, by hand for no end.
-        min_size: smaller things are not labelled, pixels.
-        min_visible: things of which a smaller share can be seen are not labelled, 0 to 1.
-        engine: name of the engine, or `package:Class` (`simjudge.sim.engines.registry`).
-        images: whether images are recorded, and frames of cameras that do not drive. Without, ground truth, detections,
-            motion and commands are.
+        settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read.
         progress: opens a progress bar.
 
@@ -211,10 +188,11 @@ def drive(  # noqa: PLR0913 - the options of the command
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, vehicle, engine, seed, rate, images and target is not None, min_score, sensors, driver,
-        speed, Labelling(min_size, min_visible),
+        scene, camera, detector, settings.vehicle, settings.engine, settings.seed, settings.rate,
+        settings.images and target is not None, settings.min_score, settings.sensors, settings.driver, settings.speed,
+        Labelling(settings.min_size, settings.min_visible),
     )  # fmt: skip
-    loop = make_closed_loop(options, drive_limits(driver, laps, limit))
+    loop = make_closed_loop(options, drive_limits(settings.driver, settings.laps, settings.limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
     with ExitStack() as stack:
@@ -228,7 +206,7 @@ def drive(  # noqa: PLR0913 - the options of the command
         recorder = None
         if target is not None:
             recording = stack.enter_context(record_messages(target, {"simjudge": json.dumps(about, indent=2)}))
-            recorder = DriveRecorder(recording, loop, images=images)
+            recorder = DriveRecorder(recording, loop, images=settings.images)
         try:
             _run(loop, recorder, progress)
         finally:

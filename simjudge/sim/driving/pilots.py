@@ -13,7 +13,8 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.detectors.detection import load_detector
-from simjudge.detectors.detector import DEFAULT_MIN_SCORE, Detections, Detector, map_classes
+from simjudge.detectors.detector import Detections, Detector, map_classes
+from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.sim.capture.capture import CapturedFrame
 from simjudge.sim.capture.scanning import CapturedScan
 from simjudge.sim.capture.sensor_feed import SensorBatch, SensorEvent

@@ -168,14 +168,18 @@ def test_sets_are_read_from_files_and_pairs_may_name_a_net(tmp_path):
         ({"pairs": [["r1", "r1"]]}, "pairs: r1, r1: two different sets"),
         ({"pairs": [["r1", "r2", "best"]]}, "pairs: r1, r2, best: give two sets, or two sets and a net"),
         ({"twins": [["r1"]]}, "twins: r1: two different sets"),
-        ({"paired": True}, "paired: does not go with many sets"),
-        ({"model": "detector.onnx"}, "model: does not go with many sets"),
         ({"classes": ["cat"]}, "--class cat: no set has this class"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changed, message):
     with pytest.raises(UsageError, match=message):
         compare_many_sets(study_sets(2), **{"domains": DOMAINS, **SETTINGS, **changed})
+
+
+@pytest.mark.parametrize("name", ["paired", "model", "a_predictions", "a_image_topic", "b_rename", "sensor"])
+def test_settings_that_are_said_set_by_set_are_not_offered(name):
+    with pytest.raises(TypeError, match=f"has no argument '{name}'"):
+        compare_many_sets(study_sets(2), domains=DOMAINS, **{name: "x"})
 
 
 def test_a_set_without_a_net_and_a_damaged_result_are_refused(tmp_path):

@@ -27,8 +27,7 @@ from simjudge.core.installed import version
 from simjudge.core.label_pictures import LabelPicture, LabelPictures
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
-from simjudge.core.setting_keywords import takes_setting_keywords
-from simjudge.core.settings import declared
+from simjudge.core.settings import declared, takes_setting_keywords
 from simjudge.data.sets import as_frames, read_set, refuse_input_as_output, write_where_asked
 from simjudge.sim.sensors.camera.adaptation import (
     CHANNEL_MEANS,

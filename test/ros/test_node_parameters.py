@@ -9,8 +9,7 @@ import pytest
 from simjudge.core.errors import SimjudgeError
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import NODES
-from simjudge.ros.node_parameters import NODE_PARAMETERS
-from simjudge.ros.parameter_files import check_parameter_file, find_parameter_file, sample_text
+from simjudge.ros.node_parameters import NODE_PARAMETERS, check_parameter_file, find_parameter_file, sample_text
 
 ROOT = Path(__file__).parents[2]
 DUMPED = """\

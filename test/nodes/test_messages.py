@@ -19,9 +19,16 @@ from simjudge.core.errors import Losses  # noqa: E402
 from simjudge.core.images import ImageError, decode_image  # noqa: E402
 from simjudge.data.rosbag2.box_messages import BoxColumns  # noqa: E402
 from simjudge.detectors.detector import Detections  # noqa: E402
-from simjudge.nodes.detection_messages import VisionTypes, detection_array, vision_array  # noqa: E402
-from simjudge.nodes.headers import message_stamp  # noqa: E402
-from simjudge.nodes.image_messages import camera_info_message, flip_rows, image_message, to_rgb  # noqa: E402
+from simjudge.nodes.messages import (  # noqa: E402  # noqa: E402
+    VisionTypes,
+    camera_info_message,
+    detection_array,
+    flip_rows,
+    image_message,
+    message_stamp,
+    to_rgb,
+    vision_array,
+)
 from simjudge.sim.sensors.camera.calibration import read_calibration  # noqa: E402
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 32, 3), dtype=np.uint8)

@@ -155,7 +155,7 @@ def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, f
     if step * scale > _COARSEST:
         at = f"near {largest * scale:.4g} s, where one step is {step * scale:.3g} s"
         return None, 0.0, f"times are {time.dtype} {at}", ""
-    seconds: FloatArray = (exact - exact.min()) * scale
+    seconds = (exact - exact.min()).astype(np.float64) * scale
     span = float(seconds.max())
     if span == 0:
         return None, 0.0, ONE_TIME, ""

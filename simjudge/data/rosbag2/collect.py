@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from simjudge.core.file_signatures import name_format
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage
 from simjudge.data.rosbag2.camera_info import picture_size
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
     COMPRESSED_IMAGE,
@@ -32,8 +32,6 @@ from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
 from simjudge.data.rosbag2.topics import FrameTopics
 from simjudge.data.rosbag2.yolo_boxes import add_yolo_detections
-
-log = logging.getLogger(__name__)
 
 Size = tuple[int, int]
 NO_SIZE: Size = (0, 0)
@@ -92,9 +90,9 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
             _take(out, chosen, kind, stored, message, stamp)
         except AttributeError as error:
             raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
-    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
     for messages in (out.images, out.labels.messages, out.detections.messages):
         _use_recording_time(messages, str(where))
+    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
     return out
 
 
@@ -130,8 +128,6 @@ def _encoded_size(message: Any) -> Size:
 
 
 def _use_recording_time(messages: Sequence[ImageMessage | BoxMessage], where: str) -> None:
-    """Give messages whose stamps were never filled in the time they were recorded at."""
-    if len(messages) > 1 and all(message.stamp == 0 for message in messages):
-        log.warning("%s: %d messages without a stamp; the time they were recorded at is used", where, len(messages))
-        for message in messages:
-            message.stamp = message.time
+    stamps, times = [message.stamp for message in messages], [message.time for message in messages]
+    for message, stamp in zip(messages, fill_in_stamps(stamps, times, where), strict=True):
+        message.stamp = stamp

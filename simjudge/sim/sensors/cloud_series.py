@@ -16,6 +16,7 @@ from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
 from simjudge.data.rosbag2.detected_boxes import detected_boxes_topic
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recorded_clouds import TRUTH, cloud_topics
 from simjudge.data.rosbag2.recorded_poses import (
@@ -136,7 +137,7 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
     rows = _CloudRows()
     for stored, message in decoded_messages(recording, {topic}, losses):
         rows.add(stored, message, f"{recording.path}: {topic} at {format_seconds(stored.time)}", losses)
-    stamp = np.array(rows.stamp if any(rows.stamp) else rows.time, np.int64)
+    stamp = np.array(fill_in_stamps(rows.stamp, rows.time, f"{recording.path}: {topic}"), np.int64)
     order = np.argsort(stamp, kind="stable")
     points, empty, nearest, farthest = np.array(rows.numbers, np.float64).reshape(-1, 4)[order].T
     return CloudSeries(

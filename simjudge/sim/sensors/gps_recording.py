@@ -9,6 +9,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
@@ -69,5 +70,5 @@ def read_gps(recording: Recording, topic: str, losses: Losses) -> GpsTrack:
             stamps.append(header_stamp(message.header))
             times.append(stored.time)
             places.append((*place[:2], place[2] if np.isfinite(place[2]) else 0.0))
-    stamp = np.array(stamps if any(stamps) else times, np.int64)
+    stamp = np.array(fill_in_stamps(stamps, times, f"{recording.path}: {topic}"), np.int64)
     return GpsTrack(topic, stamp, np.array(places, np.float64).reshape(-1, 3))

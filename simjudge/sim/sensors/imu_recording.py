@@ -8,6 +8,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import nearest_name
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
@@ -21,7 +22,7 @@ _FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleratio
 def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Losses]:
     """Read sensor_msgs/Imu messages.
 
-    Stamps are those of the headers; where all of them are 0, the times of recording. Readings that are not finite, or
+    Stamps are those of the headers; where one is 0, the time of recording. Readings that are not finite, or
     whose stamp is not later than that of the reading before, are left out. A part whose covariance begins with -1 is
     not there.
 
@@ -40,7 +41,7 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
         absent &= [getattr(message, f"{field}_covariance")[0] == -1 for field in _FIELDS.values()]
     if not rows:
         raise SimjudgeError(f"{where}: holds no message that can be read")
-    stamp, values = np.array(stamps if any(stamps) else times, np.int64), np.array(rows)
+    stamp, values = np.array(fill_in_stamps(stamps, times, where), np.int64), np.array(rows)
     finite = np.isfinite(values).all(axis=1)
     newest = np.maximum.accumulate(np.where(finite, stamp, np.iinfo(np.int64).min))
     later = np.concatenate([[True], stamp[1:] > newest[:-1]])

@@ -353,6 +353,26 @@ def test_offset_between_clocks_is_what_it_was_made(tmp_path):
     assert row.about == PICTURES[0]
 
 
+@pytest.mark.parametrize("hours", [1, -1])
+def test_offset_between_two_topics_is_not_halved(tmp_path, hours):
+    late = changed(PICTURES, restamped(lambda time: time + hours * 3600 * SECOND))
+    found = diagnose(written(tmp_path / "x.mcap", lambda rows: late([r for r in rows if r[0] in (*PICTURES, "/odom")])))
+    (row,) = (each for each in found.findings if each.check == names.ONE_CLOCK)
+    assert row.figure == "3600.000 s at most"
+    assert f"--time-offset {-3600 * hours}.000" in row.mend
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1000, names.FAIL), (1e-6, names.FAIL), (20, names.PASS), (0.01, names.PASS)]
+)
+def test_stamps_of_another_unit_are_no_simulated_time(tmp_path, factor, verdict):
+    """A driver wrote milliseconds since its start as seconds, or as nanoseconds; a simulation runs slowly, or fast."""
+    other = changed([*CAMERA, "/odom", "/tf"], restamped(lambda time: SECOND + round((time - START) * factor)))
+    found = diagnose(written(tmp_path / "x.mcap", other))
+    (row,) = (each for each in found.findings if each.check == names.PACE)
+    assert row.verdict == verdict, row
+
+
 @pytest.mark.parametrize(
     ("start", "said"), [(0, "time is that of the computers"), (START - SECOND, "stamps are those of a simulation")]
 )

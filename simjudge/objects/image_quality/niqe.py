@@ -60,7 +60,7 @@ def niqe(pixels: RgbImage, model: NiqeModel) -> float:
     mean, covariance = features.mean(axis=0), np.cov(features, rowvar=False)
     difference = mean - model.mean
     inverse = np.linalg.pinv((covariance + model.covariance) / 2)
-    return float(np.sqrt(max(0.0, difference @ inverse @ difference)))
+    return float(np.sqrt(max(0.0, float(difference @ inverse @ difference))))
 
 
 def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:

@@ -156,6 +156,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     results = path.parent / RESULTS
     if results.is_file() and path.name == ANNOTATIONS:
         scored = parse_results(load_json(results), results, number, found.names, found.size, losses)
+        scored = scored if is_own else drop_masks_outside(scored, losses)
         predictions = build_predictions(scored, found.size, class_names, losses)
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])

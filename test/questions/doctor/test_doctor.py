@@ -254,15 +254,15 @@ def test_the_transforms_and_poses_of_another_robot_are_not_this_ones(tmp_path, r
         ((0, 0), (10, 20, 64, 48), names.PASS),
         ((2, 2), (10, 20, 128, 96), names.PASS),
         ((2, 1), (10, 20, 128, 96), names.FAIL),
+        ((0, 0), (600, 20, 64, 48), names.FAIL),  # beyond the sensor
     ],
 )
 def test_camera_info_with_binning_or_a_region_is_that_of_the_pictures(tmp_path, binning, region, verdict):
     full = (region[2] and (640, 480)) or (SIZE[0] * binning[0], SIZE[1] * binning[1])
     x, y, width, height = region
-    centre = (x + (width or full[0]) / 2 - 0.5, y + (height or full[1]) / 2 - 0.5)
 
     def change(row):
-        made = camera_info(row.time, size=full, centre=centre)
+        made = camera_info(row.time, size=full)  # the centre of the sensor, wherever the region lies
         roi = message("sensor_msgs/msg/RegionOfInterest", x, y, height, width, False)
         return replace(made, binning_x=binning[0], binning_y=binning[1], roi=roi)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import NO_ARRAYS, FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_file
 from simjudge.core.input_files import read_bytes
@@ -24,11 +21,6 @@ from simjudge.objects.image_quality.scene_statistics import FEATURES
 
 LARGEST = 2**24
 """Bytes of the largest file of parameters; the authors' have 11 kB."""
-_BAD_FILE = (
-    ValueError, TypeError, OSError, LookupError, EOFError, NotImplementedError, MemoryError, AttributeError,
-    OverflowError, struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What NumPy raises for bytes that are no such file."""
 
 
 def read_niqe_model(path: Path) -> NiqeModel:
@@ -86,7 +78,7 @@ def _npz_arrays(path: Path) -> tuple[str, Any, Any]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             found = {part: [arrays[n] for n in names if n in arrays] for part, names in NIQE_NAMES.items()}
-    except _BAD_FILE as error:
+    except NO_ARRAYS as error:
         raise SimjudgeError(f"{path}: not a readable NumPy file ({type(error).__name__}); name another") from error
     mean, covariance = (each[0] if each else None for each in found.values())
     return _origin(path), mean, covariance

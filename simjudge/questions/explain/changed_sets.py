@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simjudge.core.arrays import NO_ARRAYS
 from simjudge.core.digest import hash_value
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_file, hash_files
@@ -130,10 +131,10 @@ class ChangedSets:
         if path is None or not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as held:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
                 predictions = Predictions.build(held["frame"], held["class_id"], held["box"], held["score"])
                 predicted = np.asarray(held["predicted"], np.bool_)
-        except (OSError, ValueError, KeyError, EOFError):
+        except NO_ARRAYS:
             return None
         if len(predicted) != len(frames):
             return None

@@ -51,7 +51,8 @@ def class_names_from(pairs: Iterable[tuple[Any, Any]], where: str) -> dict[int, 
     for key, name in pairs:
         class_id = None if isinstance(key, bool) else parse_integer(key)
         if class_id is None or not 0 <= class_id <= LARGEST_CLASS_ID:
-            raise SimjudgeError(f"{where}: class id {one_line(key)} is not a whole number of 0 or more; correct it")
+            said = f"is not a whole number from 0 to {LARGEST_CLASS_ID}; correct it"
+            raise SimjudgeError(f"{where}: class id {one_line(key)} {said}")
         if isinstance(name, bool) or not isinstance(name, str | int | float):
             remedy = "put it in quotes" if isinstance(name, bool) else "give the class a name"
             raise SimjudgeError(f"{where}: the name of class {class_id} is {one_line(name)}, no text; {remedy}")

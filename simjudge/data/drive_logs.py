@@ -21,9 +21,10 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.text import list_some
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
 from simjudge.data.rosbag2.recording import Recording
-from simjudge.data.rosbag2.storage import is_recording
+from simjudge.data.rosbag2.storage import StoredMessage, is_recording
 from simjudge.geometry.poses import Trajectory
 from simjudge.geometry.trajectories import DEFAULT_MOTION_LIMITS, FARTHEST
 
@@ -327,8 +328,17 @@ def _yaw(path: Trajectory) -> FloatArray:
 
 def _odometry_speeds(recording: Recording, topic: str) -> dict[int, float]:
     """Speeds along the car by stamp, as Odometry says them; drivers that know none say 0 throughout."""
-    decoded = decoded_messages(recording, {topic}, Losses())
-    return {header_stamp(message.header): float(message.twist.twist.linear.x) for _, message in decoded}
+    decoded = list(decoded_messages(recording, {topic}, Losses()))
+    stamps = _stamps(decoded, topic)
+    return {stamp: float(message.twist.twist.linear.x) for stamp, (_, message) in zip(stamps, decoded, strict=True)}
+
+
+def _stamps(decoded: Sequence[tuple[StoredMessage, Any]], where: str) -> list[int]:
+    """Of headers; of messages without one, the times of recording."""
+    times = [stored.time for stored, _ in decoded]
+    if not decoded or not hasattr(decoded[0][1], "header"):
+        return times
+    return fill_in_stamps([header_stamp(message.header) for _, message in decoded], times, where)
 
 
 def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> FloatArray:
@@ -372,10 +382,11 @@ def _commands(recording: Recording, losses: Losses) -> tuple[list[tuple[int, flo
         unit = steering_unit(info.type)
         if unit is None:
             continue
-        rows = [(header_stamp(message.header) if hasattr(message, "header") else stored.time, *command_numbers(message))
-                for stored, message in decoded_messages(recording, {info.topic}, losses)]  # fmt: skip
-        if rows:
-            return rows, unit
+        decoded = list(decoded_messages(recording, {info.topic}, losses))
+        stamps = _stamps(decoded, f"{recording.path}: {info.topic}")
+        if decoded:
+            numbers = [command_numbers(message) for _, message in decoded]
+            return [(stamp, *row) for stamp, row in zip(stamps, numbers, strict=True)], unit
     return [], LOCK
 
 

@@ -142,19 +142,27 @@ def _seconds(time: npt.NDArray[np.generic] | None) -> tuple[FloatArray | None, f
     is_whole = time.dtype.kind in "iu"
     scale = 1e-9 if is_whole else next((unit for least, unit in _SECONDS if largest >= least), 1.0)
     # Whole numbers keep all their digits until the earliest is taken away.
-    exact = time.astype(np.int64) if is_whole else numbers
+    exact = _unwrapped(time) if is_whole else numbers
     scale, note = _unit(exact - exact.min(), scale)
     step = 1.0 if is_whole else float(np.spacing(time.dtype.type(largest)))
     if step * scale > _COARSEST:
         at = f"near {largest * scale:.4g} s, where one step is {step * scale:.3g} s"
         return None, 0.0, f"times are {time.dtype} {at}", ""
-    seconds: FloatArray = (exact - exact.min()) * scale
+    seconds = (exact - exact.min()).astype(np.float64) * scale
     span = float(seconds.max())
     if span == 0:
         return None, 0.0, ONE_TIME, ""
     if span > _LONGEST:
         return None, 0.0, f"times span {span:.4g} if they are seconds, which no turn takes", ""
     return seconds, float(exact.min() * scale), "", note
+
+
+def _unwrapped(time: npt.NDArray[np.generic]) -> IntArray:
+    """Whole numbers, also where a counter of 32 bits began anew within the scan."""
+    whole = time.astype(np.int64)
+    if time.dtype.itemsize == 4 and np.ptp(whole) >= 2**31:
+        whole = np.where(whole < whole.max() - 2**31, whole + 2**32, whole)
+    return whole
 
 
 def _unit(offset: npt.NDArray[Any], usual: float) -> tuple[float, str]:

@@ -226,6 +226,8 @@ def _tracking(frames: FrameSet, tracks: Tracks, labels: Sightings, start: float)
     ]
 
 
+_LIKE_RATES = 1.2
+"""Ratio of two rates up to which they count as one."""
 Trajectories = tuple[Trajectory | None, Trajectory | None]
 """The recorded poses of the real and of the virtual camera, or of what carries it; None where not known."""
 
@@ -265,6 +267,8 @@ def camera_series(
         return sides
     real_seen, virtual_seen = (finder.sightings(each, followed, virtual=each is sets[1]) for each in sets)
     objects = follow_objects((sets[0], sets[1]), (real_seen, virtual_seen), chosen, log)
+    if objects.pairs:
+        _log_rates((sets[0], sets[1]), log)
     parts = [_objects((sets[0], sets[1]), objects, trajectories)]
     if followed != FOLLOW_LABELS and all(each.labelled.any() for each in sets):
         parts.append(detection_series((sets[0], sets[1]), objects, finder.classes((real_seen, virtual_seen))))
@@ -272,6 +276,18 @@ def camera_series(
         for side in (0, 1):
             sides[side].extend(part[side])
     return sides
+
+
+def _log_rates(sets: tuple[FrameSet, FrameSet], log: Log) -> None:
+    """Say it where metrics from frame to frame are of frames that lie unequally far apart."""
+    if any(len(each) < 2 for each in sets):
+        return
+    real, virtual = (1e9 / float(np.median(np.diff(each.stamp))) for each in sets)
+    if max(real, virtual) > _LIKE_RATES * min(real, virtual):
+        log(
+            f"{sets[0].name} has {real:.3g} pictures a second, {sets[1].name} {virtual:.3g}: box flicker and changes of"
+            " sight go from frame to frame and may differ by that alone; simjudge replay keeps the real stamps"
+        )
 
 
 def _pictures(

@@ -161,8 +161,8 @@ def _tracks(sightings: Sightings, track: IntArray, name: tuple[int, ...]) -> Tra
     classes, number = np.unique(sightings.class_name, return_inverse=True)
     votes = np.zeros((len(name), len(classes)), np.int64)
     np.add.at(votes, (track[track >= 0], number[track >= 0]), 1)
-    usual = classes[votes.argmax(1)] if len(name) else []
-    return Tracks(sightings, track, name, tuple(str(c) for c in usual))
+    usual = classes[votes.argmax(1)].tolist() if len(name) else []
+    return Tracks(sightings, track, name, tuple(map(str, usual)))
 
 
 LEAST_SIMILARITY = 0.05

@@ -109,7 +109,8 @@ def turn_of_100_ms(name, kind, unit, start=0.0):
     time = np.repeat(np.arange(1800) * 55.4e-6, 16)
     table = np.zeros(len(time), [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), (name, kind)])
     table["x"] = 5
-    table[name] = np.rint((time + start) / unit) if np.dtype(kind).kind in "iu" else (time + start) / unit
+    whole = np.dtype(kind).kind in "iu"
+    table[name] = np.rint((time + start) / unit).astype(np.uint64) if whole else (time + start) / unit
     return table
 
 
@@ -129,6 +130,7 @@ def turn_of_100_ms(name, kind, unit, start=0.0):
         ("<u8", 1e-9, 1.7e9, ""),
         ("<u8", 1e-6, 1.7e9, "times taken for microseconds"),
         ("<f4", -1.0, 0, ""),  # velodyne_pointcloud: before the stamp
+        ("<u4", 1e-9, 4.25, ""),  # a counter of 32 bits that begins anew after 4.295 s
     ],
 )
 def test_a_turn_at_10_hz_takes_a_tenth_of_a_second_in_any_unit(name, kind, unit, start, note):

@@ -1,5 +1,6 @@
 """Series of two cameras, and how right detections are in each frame."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,17 @@ def test_instances_are_the_same_objects():
     assert "instance numbers" in log[0]
     assert "1 of 3 objects are seen in real alone: cone 2" in log[1]
     assert "cone 4" in log[2]
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1, False), (1.1, False), (2.5, True), (0.4, True)])
+def test_unequal_rates_are_said_for_what_goes_from_frame_to_frame(factor, said):
+    real = moving_set(PATHS, name="real")
+    made = moving_set(PATHS, name="virtual")
+    first = made.stamp[0]
+    virtual = replace(made, stamp=first + np.rint((made.stamp - first) / factor).astype(np.int64))
+    _, _, log = compared(real, virtual)
+    rate = 1e9 / np.diff(real.stamp)[0]
+    assert any(f"{rate:.3g} pictures a second, virtual {factor * rate:.3g}" in line for line in log) == said
 
 
 @pytest.mark.parametrize("kind", ["labels", "predictions"])

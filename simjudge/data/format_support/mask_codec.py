@@ -95,6 +95,19 @@ def mask_from_polygons(polygons: Sequence[npt.NDArray[np.float64]], width: int, 
     return crop_mask(coco.decode(runs).astype(np.bool_), (int(shift[0]), int(shift[1])))
 
 
+def outline_box(points: npt.NDArray[np.float64], width: int, height: int) -> list[float]:
+    """The box of an outline that a person drew: of what lies in the picture, where any of it does.
+
+    Args:
+        points: (P, 2), x and y in pixels.
+    """
+    low, high = points.min(0), points.max(0)
+    edge = np.array([width, height], np.float64)
+    if (high > 0).all() and (low < edge).all():
+        low, high = np.clip(low, 0, edge), np.clip(high, 0, edge)
+    return [*low.tolist(), *high.tolist()]
+
+
 def mask_to_polygon(crop: BoolImage, origin: Sequence[int]) -> npt.NDArray[np.float64]:
     """Trace the outline of a mask's largest piece; holes and other pieces are not in it.
 

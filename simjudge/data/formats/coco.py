@@ -109,18 +109,29 @@ def parse_region(
 
 
 def _mask(shape: Any, width: int, height: int, where: str, losses: Losses) -> MaskCrop:
-    if shape is None or shape == []:
+    # Exports write all of these for an object without a mask.
+    if not shape or shape == [[]]:
         return NO_MASK
     try:
-        if isinstance(shape, dict):
-            return mask_from_rle(shape, width, height)
-        polygons = [np.array(p, np.float64).reshape(-1, 2) for p in shape]
-        if any(len(p) < 3 or not np.isfinite(p).all() for p in polygons):
-            raise ValueError("a polygon of less than three finite points")  # noqa: TRY301 - one place to count
-        return mask_from_polygons(polygons, width, height)
+        mask = mask_from_rle(shape, width, height) if isinstance(shape, dict) else _polygons(shape, width, height)
     except (TypeError, ValueError) as error:
-        losses.add("unusable masks (the box is kept)", f"{where} ({one_line(error)})")
-        return NO_MASK
+        mask, trouble = NO_MASK, one_line(error)
+    else:
+        trouble = "" if mask[0] is not None else "it covers no pixel of the picture"
+    if trouble:
+        losses.add("unusable masks (the box is kept)", f"{where} ({trouble})")
+    return mask
+
+
+def _polygons(shape: Any, width: int, height: int) -> MaskCrop:
+    if any(isinstance(number, int | float) for number in shape):
+        raise ValueError("a polygon is a list within the list: [[x, y, ...]]")
+    if any(np.size(points) % 2 for points in shape):
+        raise ValueError("a polygon with an x without y")
+    polygons = [np.array(points, np.float64).reshape(-1, 2) for points in shape]
+    if any(len(points) < 3 or not np.isfinite(points).all() for points in polygons):
+        raise ValueError("a polygon of less than three finite points")
+    return mask_from_polygons(polygons, width, height)
 
 
 def is_coco_results(content: Any) -> bool:
@@ -368,6 +379,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     results = path.parent / RESULTS
     if results.is_file() and path.name == ANNOTATIONS:
         scored = parse_results(load_json(results), results, number, found.names, found.size, losses)
+        scored = scored if is_own else drop_masks_outside(scored, losses)
         predictions = build_predictions(scored, found.size, class_names, losses)
         has = np.isin(np.arange(len(found.names)), scored.frame)
         predicted = has | np.array([not sidecar.rules_out("predicted", name) for name in found.names])

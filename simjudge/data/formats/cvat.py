@@ -32,6 +32,7 @@ from simjudge.data.format_support.mask_codec import (
     check_mask_area,
     crop_mask,
     mask_from_polygons,
+    outline_box,
 )
 from simjudge.data.format_support.raw_rows import (
     OPTIONAL_COLUMNS,
@@ -175,7 +176,7 @@ def _polygon(element: Element, width: int, height: int) -> Shape:
     if len(points) < 3 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise ValueError("not three or more points")
     points = np.round(points, DECIMALS)
-    return [*points.min(0).tolist(), *points.max(0).tolist()], mask_from_polygons([points], width, height)
+    return outline_box(points, width, height), mask_from_polygons([points], width, height)
 
 
 def _mask(element: Element, width: int, height: int) -> Shape:

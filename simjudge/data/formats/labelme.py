@@ -35,7 +35,7 @@ from simjudge.data.format_support.annotated_frames import (
     picture_sizes,
 )
 from simjudge.data.format_support.format import Format, Source
-from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons
+from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons, outline_box
 
 _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
@@ -147,7 +147,7 @@ def _shape(given: dict[str, Any], size: tuple[int, int], where: str) -> Labelled
     if kind == "polygon":
         if len(points) < _LEAST_POINTS:
             raise ValueError("not three or more points")
-        return LabelledShape(label, _extent(points), where, mask_from_polygons([points], *size))
+        return LabelledShape(label, outline_box(points, *size), where, mask_from_polygons([points], *size))
     if len(points) != _TWO_POINTS:
         # labelme itself writes rectangles of two points, its web version of four.
         if kind == "rectangle" and len(points) == 2 * _TWO_POINTS:
@@ -166,9 +166,15 @@ def _extent(points: FloatArray) -> list[float]:
 
 
 def _mask_shape(label: str, data: Any, points: FloatArray, size: tuple[int, int], where: str) -> LabelledShape:
-    """A mask: a PNG as base64, and the first and the last pixel that it covers."""
+    """A mask: a PNG as base64, and the first and the last pixel that it covers. Some tools write it as the picture."""
+    if not isinstance(data, str):
+        raise ValueError("no mask")  # noqa: TRY004 - counted like other damage
     pixels = _pixels(base64.b64decode(data, validate=True))
-    left, top = np.floor(points.min(0)).astype(int).tolist()
+    (left, top), last = (np.floor(corner).astype(int).tolist() for corner in (points.min(0), points.max(0)))
+    if pixels.shape != (last[1] - top + 1, last[0] - left + 1):
+        if pixels.shape != (size[1], size[0]):
+            raise ValueError("a mask of another size than its points")
+        left, top = 0, 0
     inside = pixels[max(0, -top) : max(0, size[1] - top), max(0, -left) : max(0, size[0] - left)]
     if not inside.any():
         raise ValueError("a mask without a pixel in the picture")

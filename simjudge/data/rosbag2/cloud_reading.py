@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import struct
 from collections.abc import Sequence
 from itertools import count
@@ -30,6 +29,7 @@ from simjudge.data.rosbag2.cloud_messages import (
     read_detected_boxes,
 )
 from simjudge.data.rosbag2.cloud_writing import CLOUDS_KEY, FILES
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
 from simjudge.data.rosbag2.reading import read_recording
@@ -46,8 +46,6 @@ from simjudge.data.rosbag2.recorded_poses import (
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds
 from simjudge.geometry.poses import Pose
-
-log = logging.getLogger(__name__)
 
 OTHER_FRAME = "boxes in a frame that no transform (tf_static) links to the clouds' frame"
 _LONGEST_PATH = 300
@@ -129,12 +127,9 @@ def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Pla
         frame_id = frame_id or frame
         places.append(_Place(stamp, stored.location))
         times.append(stored.time)
-    if len(places) > 1 and not any(place.stamp for place in places):
-        where = f"{recording.path}: {topic}"
-        log.warning("%s: %d clouds without a stamp; the time they were recorded at is used", where, len(places))
-        places = [_Place(time, place.location) for time, place in zip(times, places, strict=True)]
+    stamps = fill_in_stamps([place.stamp for place in places], times, f"{recording.path}: {topic}")
     kept: dict[int, _Place] = {}
-    for place in places:
+    for place in (_Place(stamp, place.location) for stamp, place in zip(stamps, places, strict=True)):
         if place.stamp in kept:
             losses.add("clouds whose stamp was used before",
                        f"{recording.path}: {topic} at {format_seconds(place.stamp)}")  # fmt: skip

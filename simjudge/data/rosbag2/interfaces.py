@@ -171,7 +171,8 @@ def _what(kind: str) -> str:
     if kind == ART_OBJECTS:
         return (
             f"holds positions of objects without sizes, which are neither boxes in pictures ({VISION_BOXES}) nor in"
-            f" space ({VISION_BOXES_3D}): simjudge does not read them; run the detector again with simjudge detect"
+            f" space ({VISION_BOXES_3D}): simjudge does not read them; record the detector's boxes before they become"
+            f" positions, as {VISION_BOXES}, or run the detector again on the recorded images with simjudge detect"
         )
     if kind not in _READ and _BOXES.search(kind) and not _OF_SIMULATORS.search(kind):
         return f"may hold labels or detections, which simjudge does not read; publish them as {VISION_BOXES}"

@@ -27,6 +27,7 @@ from simjudge.core.text import one_line
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.rosbag2.box_messages import BoxColumns, BoxMessage, add_yolo_detections, settle_classes
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import UNREADABLE, RecordedImage, RecordedImages, picture_size
 from simjudge.data.rosbag2.interfaces import (
     CAMERA_INFO,
@@ -104,9 +105,9 @@ def collect_messages(recording: Recording, chosen: FrameTopics) -> RecordingCont
             _take(out, chosen, kind, stored, message, stamp)
         except AttributeError as error:
             raise SimjudgeError(f"{where}: {stored.topic}: its definition of {kind} is damaged ({error})") from error
-    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
     for messages in (out.images, out.labels.messages, out.detections.messages):
         _use_recording_time(messages, str(where))
+    out.images.sort(key=lambda image: (image.location.type != IMAGE, image.stamp))
     return out
 
 
@@ -142,11 +143,9 @@ def _encoded_size(message: Any) -> Size:
 
 
 def _use_recording_time(messages: Sequence[ImageMessage | BoxMessage], where: str) -> None:
-    """Give messages whose stamps were never filled in the time they were recorded at."""
-    if len(messages) > 1 and all(message.stamp == 0 for message in messages):
-        log.warning("%s: %d messages without a stamp; the time they were recorded at is used", where, len(messages))
-        for message in messages:
-            message.stamp = message.time
+    stamps, times = [message.stamp for message in messages], [message.time for message in messages]
+    for message, stamp in zip(messages, fill_in_stamps(stamps, times, where), strict=True):
+        message.stamp = stamp
 
 
 @dataclass

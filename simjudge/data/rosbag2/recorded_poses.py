@@ -17,6 +17,7 @@ import numpy as np
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some
 from simjudge.data.clouds import CameraCalibration
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, recorded_types
 from simjudge.data.rosbag2.recording import Recording
@@ -156,6 +157,7 @@ def _from_poses(recording: Recording, topic: str, losses: Losses) -> tuple[Traje
     if not rows.stamp:
         raise SimjudgeError(f"{where}: holds no message that can be read")
     frame, child = next(iter(rows.frames))
+    rows.stamp = fill_in_stamps(rows.stamp, rows.time, where)
     stamp, pose = np.array(rows.stamp, np.int64), np.array(rows.pose, np.float64)
     blank = Trajectory(where, frame, child, stamp, pose[:, :3], pose[:, 3:])
     trajectory = clean_trajectory(blank, lambda row: f"{where} at {format_seconds(rows.stamp[row])}", losses)
@@ -179,16 +181,20 @@ def _tree(recording: Recording, topic: str, losses: Losses) -> tuple[TransformTr
     """All transforms of a topic and of its static one, and by how much their stamps are ahead of recording."""
     static = topic.rpartition("/")[0] + "/" + _STATIC
     tree = TransformTree(f"{recording.path}: {topic}")
-    stamps: list[int] = []
+    moving: list[dict[str, Any]] = []
     times: list[int] = []
     for stored, message in decoded_messages(recording, {topic, static} & set(recording.topics), losses):
         for transform in message.transforms:
-            tree.add(**transform_fields(transform), static=stored.topic == static)
-            if stored.topic == topic:
-                stamps.append(header_stamp(transform.header))
+            if stored.topic == static:
+                tree.add(**transform_fields(transform), static=True)
+            else:
+                moving.append(transform_fields(transform))
                 times.append(stored.time)
-    if not stamps:
+    if not moving:
         raise SimjudgeError(f"{tree.name}: holds no transform that can be read")
+    stamps = fill_in_stamps([fields["stamp"] for fields in moving], times, tree.name)
+    for fields, stamp in zip(moving, stamps, strict=True):
+        tree.add(**(fields | {"stamp": stamp}), static=False)
     return tree, _clock(stamps, times)
 
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import NO_ARRAYS, FloatArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import SimjudgeError
@@ -79,7 +76,7 @@ def niqe(pixels: RgbImage, model: NiqeModel) -> float:
     mean, covariance = features.mean(axis=0), np.cov(features, rowvar=False)
     difference = mean - model.mean
     inverse = np.linalg.pinv((covariance + model.covariance) / 2)
-    return float(np.sqrt(max(0.0, difference @ inverse @ difference)))
+    return float(np.sqrt(max(0.0, float(difference @ inverse @ difference))))
 
 
 def fit_niqe_model(photographs: Iterable[RgbImage], origin: str) -> NiqeModel:
@@ -120,11 +117,6 @@ def _fitted(features: FloatArray) -> FloatArray:
 
 LARGEST = 2**24
 """Bytes of the largest file of parameters; the authors' have 11 kB."""
-_BAD_FILE = (
-    ValueError, TypeError, OSError, LookupError, EOFError, NotImplementedError, MemoryError, AttributeError,
-    OverflowError, struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What NumPy raises for bytes that are no such file."""
 
 
 def read_niqe_model(path: Path) -> NiqeModel:
@@ -182,7 +174,7 @@ def _npz_arrays(path: Path) -> tuple[str, Any, Any]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             found = {part: [arrays[n] for n in names if n in arrays] for part, names in NIQE_NAMES.items()}
-    except _BAD_FILE as error:
+    except NO_ARRAYS as error:
         raise SimjudgeError(f"{path}: not a readable NumPy file ({type(error).__name__}); name another") from error
     mean, covariance = (each[0] if each else None for each in found.values())
     return _origin(path), mean, covariance

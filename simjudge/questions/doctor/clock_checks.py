@@ -15,6 +15,7 @@ from rosbags.typesys.store import Typestore
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.data.rosbag2.filled_stamps import SIMULATED_BELOW
 from simjudge.data.rosbag2.image_messages import UNREADABLE
 from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, IMAGE_TYPES, recorded_types
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE, TRANSFORMS, header_stamp, transform_fields
@@ -189,8 +190,8 @@ _PACE = 0.001
 """Share by which stamps may run faster or slower than the recorder's clock."""
 _LONGEST_GAP = 5.0
 """Usual intervals that the longest one may last."""
-_SIMULATED = 100_000_000
-"""Seconds since 1970 up to which stamps are those of a simulation that began at 0."""
+_SIMULATED_PACE = (1e-4, 300.0)
+"""Slowest and fastest that a simulation runs, seconds a second; stamps beyond are of another unit."""
 _LEAST = 5
 """Messages from which intervals say something."""
 _SECOND = 1e9
@@ -199,7 +200,8 @@ _SECOND = 1e9
 def check_clocks(survey: RecordingSurvey) -> list[Finding]:
     """Make all checks of time."""
     streams = survey.of_type(*STREAMS)
-    good = [topic for topic in streams if any(topic.stamp) and not len(_backwards(topic.stamp))]
+    filled = [topic for topic in streams if any(topic.stamp) and not _unfilled(topic)]
+    good = [topic for topic in filled if not len(_backwards(topic.stamp))]
     return [
         _stamps_filled_in(survey, streams), _stamps_rise(streams), _one_clock(survey, good), _pace(survey, good),
         _clock_topic(survey), *(_rate(topic) for topic in streams if len(topic.received) >= _LEAST),
@@ -216,7 +218,7 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
     empty = {topic.name: _unfilled(topic) for topic in streams if _unfilled(topic)}
     figure = f"{sum(empty.values())} of {sum(len(topic.stamp) for topic in streams)} are 0"
     worst = max(empty, key=lambda name: empty[name], default="")
-    note = f"{', '.join(empty)}: simjudge takes the time of recording where all of a topic are 0"
+    note = f"{', '.join(empty)}: simjudge takes the time of recording there, but not within simulated time"
     return Finding.measured(
         STAMPS, worst, figure, limit, good=not empty, note=note,
         mend=f"simjudge convert {quoted(survey.recording.path)} stamped.mcap",
@@ -227,7 +229,7 @@ def _unfilled(topic: TopicSurvey) -> int:
     """How many stamps are 0; those received first, at one time, are none where a simulation begins at 0."""
     leading = next((number for number, stamp in enumerate(topic.stamp) if stamp), 0)
     at_once = leading > 0 and topic.received[leading - 1] == topic.received[0]
-    begins_at_zero = at_once and topic.stamp[leading] < _SIMULATED * _SECOND
+    begins_at_zero = at_once and topic.stamp[leading] < SIMULATED_BELOW
     return topic.stamp.count(0) - (leading if begins_at_zero else 0)
 
 
@@ -268,10 +270,10 @@ def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
         return Finding.unknown(ONE_CLOCK, "fewer than two topics with stamps that rise")
     reference = max(clocks, key=lambda name: len(clocks[name][0]))
     apart = {name: _lag(clocks[name], clocks[reference]) for name in clocks}
-    # The reference may be the one that is off: the median topic is right.
-    middle = float(np.median(list(apart.values())))
-    worst = max(apart, key=lambda name: abs(apart[name] - middle))
-    off = apart[worst] - middle
+    # The reference may be the one that is off: each is held to the median of the others.
+    each = {name: lag - float(np.median([apart[k] for k in apart if k != name])) for name, lag in apart.items()}
+    worst = max(each, key=lambda name: abs(each[name]))
+    off = each[worst]
     note = f"the stamps of {worst} are {abs(off):.3f} s {'ahead of' if off > 0 else 'behind'} those of other topics"
     return Finding.measured(
         ONE_CLOCK, worst if abs(off) > _APART else "", f"{abs(off):.3f} s at most", limit, good=abs(off) <= _APART,
@@ -315,8 +317,13 @@ def _pace(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     # Jitter of single messages moves the slope of a short recording.
     jitter = float(np.std(y - np.polyval(np.polyfit(x, y, 1), x))) / max(seconds, 1e-9)
     figure = f"{pace:.4f} s of stamps in a second of recording, over {seconds:.1f} s"
-    if stamp[0] < _SIMULATED * _SECOND or survey.of_type(CLOCK):
-        return Finding.measured(PACE, topic.name, f"{figure}, simulated time", limit, good=True)
+    if stamp[0] < SIMULATED_BELOW or survey.of_type(CLOCK):
+        slowest, fastest = _SIMULATED_PACE
+        return Finding.measured(
+            PACE, topic.name, f"{figure}, simulated time", f"{slowest:g} to {fastest:g}", good=slowest < pace < fastest,
+            note="stamps of another unit, such as milliseconds for seconds",
+            mend=f"ros2 topic echo --field header.stamp {topic.name}",
+        )  # fmt: skip
     return Finding.measured(
         PACE, topic.name, figure, limit, good=abs(pace - 1) <= _PACE + 4 * jitter,
         note="a recording that was played slower or faster, or a clock that drifts",
@@ -328,7 +335,7 @@ def _clock_topic(survey: RecordingSurvey) -> Finding:
     topics = survey.of_type(CLOCK)
     if not topics:
         first = [topic.stamp[0] for topic in survey.topics.values() if topic.stamp]
-        simulated = any(0 < stamp < _SIMULATED * _SECOND for stamp in first)
+        simulated = any(0 < stamp < SIMULATED_BELOW for stamp in first)
         whose = "though stamps are those of a simulation" if simulated else "time is that of the computers"
         return Finding.unknown(CLOCK_TOPIC, f"no /clock: {whose}")
     topic = topics[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -174,16 +175,20 @@ def check_calibration(
     found = [Finding.measured(CALIBRATION, info.name, figure, "focal lengths above 0", good=True)]
     size = next((each.figure for each in before if each.check == IMAGE_SIZE), "")
     its_size = f"{calibration.size[0]}x{calibration.size[1]}"
-    fits = not size or size in (its_size, "unknown") or " " in size
+    roi = message.roi
+    within = roi.x_offset + roi.width <= message.width and roi.y_offset + roi.height <= message.height
+    fits = within and (not size or size in (its_size, "unknown") or " " in size)
     found.append(Finding.measured(
         CALIBRATED_SIZE, info.name, f"{its_size} for pictures of {size}", "the same size", good=fits,
         note="calibrated in another mode of the camera", mend=remedy,
     ))  # fmt: skip
-    doubt = calibration.doubt()
-    cx, cy = calibration.matrix[0, 2], calibration.matrix[1, 2]
+    # Whatever part of the sensor was read out: the whole one has its centre in the middle.
+    whole = message_calibration(replace(message, roi=replace(roi, x_offset=0, y_offset=0, width=0, height=0)))
+    doubt = whole.doubt()
+    cx, cy = whole.matrix[0, 2], whole.matrix[1, 2]
     found.append(Finding.measured(
-        CENTRE, info.name, f"{cx:.1f}, {cy:.1f} px of {its_size}", "within 5 % of the middle", good=doubt is None,
-        note="" if doubt is None else doubt.message, mend=remedy,
+        CENTRE, info.name, f"{cx:.1f}, {cy:.1f} px of {whole.size[0]}x{whole.size[1]}", "within 5 % of the middle",
+        good=doubt is None, note="" if doubt is None else doubt.message, mend=remedy,
     ))  # fmt: skip
     model, count = calibration.model, len(calibration.distortion)
     known = count in COEFFICIENTS.get(model, ()) or (not np.any(calibration.distortion) and not count)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, IntArray
 from simjudge.core.digest import hash_value
 from simjudge.core.display import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
@@ -266,10 +266,10 @@ class ChangedSets:
         if path is None or not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as held:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
                 predictions = Predictions.build(held["frame"], held["class_id"], held["box"], held["score"])
                 predicted = np.asarray(held["predicted"], np.bool_)
-        except (OSError, ValueError, KeyError, EOFError):
+        except NO_ARRAYS:
             return None
         if len(predicted) != len(frames):
             return None

@@ -76,7 +76,8 @@ def pixels_alone_by_rays(things: Sequence[Thing], states: RowStates, lens: Lens)
         return 0
     if lens.omnidirectional:
         boxes = _on_one_turn(boxes, round(2 * math.pi * lens.focal[0]))
-    low, high = np.min([box[:2] for box in boxes], 0), np.max([box[2:] for box in boxes], 0)
+    corners = np.array(boxes, np.int64)
+    low, high = corners[:, :2].min(0), corners[:, 2:].max(0)
     every = pixel_stride(low, high)
     rays = unlimited_rays(lens, low, high, every)
     rotations, origins = _seen_from(things, states, np.arange(low[1], high[1] + 1, every))

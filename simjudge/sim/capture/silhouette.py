@@ -355,5 +355,4 @@ def _covered(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
             for x in range(box[i, 0], box[i, 2] + 1):
                 if not hit[y, x] and meeting_point(terms, rays[y, x]) > 0:
                     hit[y, x] = 1
-    covered: int = hit.sum()
-    return covered
+    return int(hit.sum())

@@ -131,7 +131,7 @@ class ConeMap:
         new = np.setdiff1d(known, columns)
         self.position = np.concatenate([self.position, seen.position[new]])
         self.covariance = np.concatenate([self.covariance, seen.covariance[new]])
-        self.votes = np.concatenate([self.votes, np.array([self._vote(seen, i) for i in new]).reshape(-1, 2)])
+        self.votes = np.concatenate([self.votes, np.array([self._vote(seen, i) for i in new.tolist()]).reshape(-1, 2)])
         self._trust = np.concatenate([self._trust, worth[new]])
         self._keep(self._trust > 0)
         self._keep(self._without_doubles())

@@ -17,6 +17,7 @@ from simjudge.data.lidar_points import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_messages import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
+from simjudge.data.rosbag2.filled_stamps import fill_in_stamps
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recorded_poses import (
     TRANSFORMS,
@@ -138,7 +139,7 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
     rows = _CloudRows()
     for stored, message in decoded_messages(recording, {topic}, losses):
         rows.add(stored, message, f"{recording.path}: {topic} at {format_seconds(stored.time)}", losses)
-    stamp = np.array(rows.stamp if any(rows.stamp) else rows.time, np.int64)
+    stamp = np.array(fill_in_stamps(rows.stamp, rows.time, f"{recording.path}: {topic}"), np.int64)
     order = np.argsort(stamp, kind="stable")
     points, empty, nearest, farthest = np.array(rows.numbers, np.float64).reshape(-1, 4)[order].T
     return CloudSeries(
@@ -276,7 +277,7 @@ def read_gps(recording: Recording, topic: str, losses: Losses) -> GpsTrack:
             stamps.append(header_stamp(message.header))
             times.append(stored.time)
             places.append((*place[:2], place[2] if np.isfinite(place[2]) else 0.0))
-    stamp = np.array(stamps if any(stamps) else times, np.int64)
+    stamp = np.array(fill_in_stamps(stamps, times, f"{recording.path}: {topic}"), np.int64)
     return GpsTrack(topic, stamp, np.array(places, np.float64).reshape(-1, 3))
 
 
@@ -287,7 +288,7 @@ _FIELDS = {"gyroscope": "angular_velocity", "accelerometer": "linear_acceleratio
 def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Losses]:
     """Read sensor_msgs/Imu messages.
 
-    Stamps are those of the headers; where all of them are 0, the times of recording. Readings that are not finite, or
+    Stamps are those of the headers; where one is 0, the time of recording. Readings that are not finite, or
     whose stamp is not later than that of the reading before, are left out. A part whose covariance begins with -1 is
     not there.
 
@@ -306,7 +307,7 @@ def read_imu(path: str | Path, topic: str | None = None) -> tuple[ImuSeries, Los
         absent &= [getattr(message, f"{field}_covariance")[0] == -1 for field in _FIELDS.values()]
     if not rows:
         raise SimjudgeError(f"{where}: holds no message that can be read")
-    stamp, values = np.array(stamps if any(stamps) else times, np.int64), np.array(rows)
+    stamp, values = np.array(fill_in_stamps(stamps, times, where), np.int64), np.array(rows)
     finite = np.isfinite(values).all(axis=1)
     newest = np.maximum.accumulate(np.where(finite, stamp, np.iinfo(np.int64).min))
     later = np.concatenate([[True], stamp[1:] > newest[:-1]])

@@ -344,6 +344,35 @@ def test_masks_that_lie_outside_their_boxes_are_counted_and_the_boxes_kept(tmp_p
     assert "annotations.json: annotation 0 ([5.0, 2.0, 15.0, 10.0])" in frames.losses.lines()[0]
 
 
+def test_masks_outside_their_boxes_in_the_results_beside_annotations(tmp_path):
+    rows = [RESULT | {"segmentation": shape} for shape in (square(1, 2, 11, 22), square(20, 2, 30, 22))]
+    path = written(tmp_path)
+    frames = read_coco(written(tmp_path, rows, "results.json").parent)
+    assert path.name == "annotations.json"
+    assert [frames.predictions.masks.has(i) for i in range(2)] == [True, False]
+    assert list(frames.losses.counts.values()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([[0.1, 0.1, 0.4, 0.1, 0.4, 0.4]], "it covers no pixel"),  # shares of the picture
+        ({"size": [30, 40], "counts": [1200]}, "it covers no pixel"),
+        ([1, 2, 11, 2, 11, 22], "a list within the list"),
+        ([[1, 2, 11, 2, 11, 22, 1]], "an x without y"),
+        ([[1, 2, 11, 2]], "less than three"),
+        *[(empty, "") for empty in ([], [[]], {}, "", None)],
+    ],
+)
+def test_a_mask_that_is_none_is_said_and_its_box_kept(tmp_path, given, said):
+    row = {"id": 1, "image_id": 9, "category_id": 18, "bbox": [1, 2, 10, 20], "segmentation": given}
+    frames = read_coco(written(tmp_path, GOOD | {"annotations": [row]}))
+    assert frames.objects.box.tolist() == [[1, 2, 11, 22]]
+    assert frames.objects.masks is None
+    assert said in frames.losses.reason
+    assert bool(frames.losses.counts) == bool(said)
+
+
 def test_masks_of_results_outside_their_boxes(tmp_path):
     path = written(tmp_path)
     rows = [RESULT | {"segmentation": shape} for shape in (square(1, 2, 11, 22), square(20, 2, 30, 22))]

@@ -67,6 +67,23 @@ def test_points_lie_on_the_edges_of_pixels(folder, tmp_path):
     assert len(read_set(root / "a.json")) == 1
 
 
+def test_an_outline_over_the_edge_has_the_box_that_the_picture_shows(folder):
+    frames = read_set(folder({"a": annotation([shape("polygon", [[30, 20], [60, 20], [60, 50], [30, 50]])])}))
+    assert frames.objects.box.tolist() == [[30, 20, 40, 30]]
+    assert frames.objects.masks.to_image(0, 40, 30).sum() == 100
+
+
+def test_a_mask_as_large_as_the_picture_lies_on_it(folder):
+    drawn = np.zeros((30, 40), bool)
+    drawn[5:12, 20:31] = True
+    ends = [[20, 5], [30, 11]]
+    shapes = [shape("mask", ends, mask=png(drawn)), shape("mask", ends, mask=png(drawn[5:9, 20:31]))]
+    frames = read_set(folder({"a": annotation(shapes)}))
+    assert frames.objects.box.tolist() == [[20, 5, 31, 12]]
+    assert np.array_equal(frames.objects.masks.to_image(0, 40, 30), drawn)
+    assert "a mask of another size than its points" in frames.losses.lines()[0]
+
+
 @pytest.mark.parametrize("origin", [(5, 6), (0, 0), (33, 24)])
 def test_a_mask_covers_its_first_to_its_last_pixel(folder, origin):
     mask = np.random.default_rng(0).random((8, 9)) > 0.4

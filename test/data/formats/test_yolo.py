@@ -142,6 +142,13 @@ def test_polygons_are_masks(yolo):
     assert not frames.objects.masks.has(1)
 
 
+def test_outlines_over_the_edge_have_the_box_that_the_picture_shows(yolo):
+    """Drawn beyond the edge by hand, as annotation tools allow: on 40x30, x 32 to 88, and x -4 to 12."""
+    frames = read_yolo(yolo({"train": {"a": "0 .8 .2 2.2 .2 2.2 .6 .8 .6\n0 -.1 .2 .3 .2 .3 .6 -.1 .6"}}))
+    np.testing.assert_array_equal(frames.objects.box, [[32, 6, 40, 18], [0, 6, 12, 18]])
+    assert [int(frames.objects.masks.to_image(i, 40, 30).sum()) for i in range(2)] == [8 * 12, 12 * 12]
+
+
 def test_label_files_and_images_that_do_not_belong_together(yolo):
     root = yolo({"train": {"a": BOX, "b": None, "c": BOX}})
     (root / "train/images/c.jpg").unlink()

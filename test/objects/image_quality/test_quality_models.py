@@ -2,6 +2,8 @@
 
 import json
 import math
+import struct
+import zipfile
 
 import cv2
 import numpy as np
@@ -111,6 +113,15 @@ def test_other_files_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(SimjudgeError, match=message):
         read_niqe_model(tmp_path / name)
+
+
+def test_a_header_with_a_null_byte_is_refused(tmp_path):
+    """Python 3.12 and later have NumPy end with another error, the tokenizer's."""
+    header = b"{'descr': '<f8', 'fortran_order': False,\0'shape': (36,), }\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("mu_pris_param.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    with pytest.raises(SimjudgeError, match="not a readable NumPy file"):
+        read_niqe_model(tmp_path / "a.npz")
 
 
 def test_arrays_of_other_names_are_refused(tmp_path):

@@ -266,3 +266,15 @@ def test_the_sweeps_points_are_given_at_its_stamp():
               for k in range(32)]  # fmt: skip
     # 0.08 degrees were it the middle of the sweep (docs/measurements/lidar.md).
     assert np.degrees(1.4826 * np.median(spread)) < 0.004
+
+
+def test_times_by_which_a_scan_outlasts_the_next_one_are_none(tmp_path):
+    """Shares of the turn, 0 to 1, as some drivers write them, would be a turn of a second."""
+    turns = [table(seed=k) for k in range(4)]
+    for each in turns:
+        each["time"] = 10 * (each["time"] - each["time"].min())
+    bag = record(tmp_path / "x.mcap", turns)
+    done = run(bag, "--out", tmp_path / "x.yaml")
+    assert isinstance(done.error, UsageError)
+    assert "by the times of its points, and scans come 0.1 s apart" in str(done.error)
+    assert run(bag, "--out", tmp_path / "x.yaml", "--rate", 10).code == 0

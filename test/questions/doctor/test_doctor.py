@@ -254,15 +254,15 @@ def test_the_transforms_and_poses_of_another_robot_are_not_this_ones(tmp_path, r
         ((0, 0), (10, 20, 64, 48), names.PASS),
         ((2, 2), (10, 20, 128, 96), names.PASS),
         ((2, 1), (10, 20, 128, 96), names.FAIL),
+        ((0, 0), (600, 20, 64, 48), names.FAIL),  # beyond the sensor
     ],
 )
 def test_camera_info_with_binning_or_a_region_is_that_of_the_pictures(tmp_path, binning, region, verdict):
     full = (region[2] and (640, 480)) or (SIZE[0] * binning[0], SIZE[1] * binning[1])
     x, y, width, height = region
-    centre = (x + (width or full[0]) / 2 - 0.5, y + (height or full[1]) / 2 - 0.5)
 
     def change(row):
-        made = camera_info(row.time, size=full, centre=centre)
+        made = camera_info(row.time, size=full)  # the centre of the sensor, wherever the region lies
         roi = message("sensor_msgs/msg/RegionOfInterest", x, y, height, width, False)
         return replace(made, binning_x=binning[0], binning_y=binning[1], roi=roi)
 
@@ -351,6 +351,26 @@ def test_offset_between_clocks_is_what_it_was_made(tmp_path):
     assert row.figure == "3.000 s at most"
     assert "--time-offset -3.000" in row.mend
     assert row.about == PICTURES[0]
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_offset_between_two_topics_is_not_halved(tmp_path, hours):
+    late = changed(PICTURES, restamped(lambda time: time + hours * 3600 * SECOND))
+    found = diagnose(written(tmp_path / "x.mcap", lambda rows: late([r for r in rows if r[0] in (*PICTURES, "/odom")])))
+    (row,) = (each for each in found.findings if each.check == names.ONE_CLOCK)
+    assert row.figure == "3600.000 s at most"
+    assert f"--time-offset {-3600 * hours}.000" in row.mend
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1000, names.FAIL), (1e-6, names.FAIL), (20, names.PASS), (0.01, names.PASS)]
+)
+def test_stamps_of_another_unit_are_no_simulated_time(tmp_path, factor, verdict):
+    """A driver wrote milliseconds since its start as seconds, or as nanoseconds; a simulation runs slowly, or fast."""
+    other = changed([*CAMERA, "/odom", "/tf"], restamped(lambda time: SECOND + round((time - START) * factor)))
+    found = diagnose(written(tmp_path / "x.mcap", other))
+    (row,) = (each for each in found.findings if each.check == names.PACE)
+    assert row.verdict == verdict, row
 
 
 @pytest.mark.parametrize(

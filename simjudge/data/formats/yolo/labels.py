@@ -23,6 +23,7 @@ from simjudge.data.format_support.mask_codec import (
     MaskList,
     mask_from_polygons,
     mask_to_polygon,
+    outline_box,
 )
 from simjudge.data.format_support.raw_rows import RawRows
 from simjudge.data.format_support.sidecar import Sidecar
@@ -244,4 +245,5 @@ def _polygon(rows: LabelRows, row: int, size: IntArray, box: FloatArray, i: int,
     box[i] = [*points.min(0), *points.max(0)]
     if not np.isfinite(points).all():
         return NO_MASK
+    box[i] = outline_box(points, int(size[0]), int(size[1]))
     return mask_from_polygons([points], int(size[0]), int(size[1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -162,6 +162,8 @@ RAW_FIELDS = ("x", "y", "z", "intensity", "time")
 _RAW_NAMES = ("x", "y", "z", "intensity", "ring", "time", "_")
 _LARGEST = 2**31
 """Bytes of a file that is read whole."""
+_SLACK = 1.5
+"""Scans that the times of one may span: stamps are not exact."""
 _ARGOVERSE_SENSORS = (("up_lidar", 0), ("down_lidar", 32))
 _ARGOVERSE_RINGS = 32
 _SWEEP, _POSES, _MOUNTS = "lidar.feather", "city_SE3_egovehicle.feather", "egovehicle_SE3_sensor.feather"
@@ -239,10 +241,26 @@ def _read_recording(path: Path, topic: str | None, most: int) -> MeasuredLidar:
     recording = Recording(path)
     name = choose_cloud_topic(recording, topic)
     builder = TurnBuilder("lidar")
+    scans, stamps = [], []
     for cloud in islice(recorded_clouds(recording, {name}, builder.lidar.losses), most):
-        builder.add(cloud.where, lidar_points(cloud.table, cloud.where))
+        scans.append((cloud.where, lidar_points(cloud.table, cloud.where)))
+        stamps.append(cloud.stamp or cloud.time)
+    trouble = _longer_than_scans([points for _, points in scans], stamps)
+    for where, points in scans:
+        builder.add(where, replace(points, time=None, time_trouble=trouble) if trouble else points)
     builder.lidar.losses.extend(recording.losses)
     return builder.build(f"{path}: {name}")
+
+
+def _longer_than_scans(scans: Sequence[LidarPoints], stamps: Sequence[int]) -> str:
+    """What is wrong with times by which a scan lasts until after the next one: some drivers write shares of a turn."""
+    spans = [float(np.ptp(points.time)) for points in scans if points.time is not None and len(points)]
+    if not spans or len(stamps) < 2:
+        return ""
+    span, apart = float(np.median(spans)), float(np.median(np.diff(sorted(stamps)))) / 1e9
+    if not 0 < apart * _SLACK < span:
+        return ""
+    return f"a scan lasts {span:.4g} s by the times of its points, and scans come {apart:.4g} s apart"
 
 
 def _read_argoverse(path: Path) -> list[MeasuredLidar]:

@@ -77,7 +77,7 @@ def estimate_block_length(
     most = longest_block(count)
     if count < _FEWEST:
         follow = count > 1 and np.count_nonzero(np.diff(place) == 1) >= _WHOLE * (count - 1)
-        return BlockLength(1, limited=follow and not independent)
+        return BlockLength(1, limited=bool(follow and not independent))
     tried = max(5, math.ceil(math.sqrt(math.log10(count))))
     covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
     if not covariance[0] > 0:

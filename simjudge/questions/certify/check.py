@@ -554,7 +554,10 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
         doubt = 1 + NOISE_DOUBT / boot["units"], 1 - NOISE_DOUBT / boot["units"]
         ends = [estimate_gap({**boot, "noise": boot["noise"] * each, "square": boot["square"] * each**2})[0]
                 for each in doubt]  # fmt: skip
-        low, high = max(0.0, ends[0] - error), min(1.0, ends[1] + error)
+        # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
+        most = boot["mean"] + student(max(1, min(units) - 1)) * float(boot["around"].std())
+        even = gap_behind(most, {**boot, "noise": boot["noise"] * doubt[1]})
+        low, high = max(0.0, ends[0] - error), min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
             "adjusted_w1": boot["mean"] if adjusted else None, "noise": float(boot["weight"] @ boot["noise"]),

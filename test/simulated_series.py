@@ -78,7 +78,7 @@ def false_alarms(a: Series, b: Series, runs: int, seed: int = 0, *, block: bool 
     for _ in range(runs):
         pair = [autoregressive(each.count, each.coefficient, random) for each in (a, b)]
         units = [units_of(each) for each in pair]
-        if block and any(length.limited or unit[-1] + 1 < FEWEST_UNITS for unit, length in units):
+        if block and any(length.too_short or unit[-1] + 1 < FEWEST_UNITS for unit, length in units):
             short += 1
             continue
         frames = [unit if block else np.arange(len(unit)) for unit, _ in units]

@@ -45,12 +45,19 @@ class BlockLength:
         frames: the number; 1 where neighbours tell nothing of each other.
         design_effect: frames that tell as much as one independent frame: the spectral density at frequency 0 by the
             variance, at least 1.
-        limited: whether the set seems to be worth fewer than LEAST_UNITS independent frames.
+        limited: whether blocks would have to be longer than the set allows, or may have to.
+        worth: how many independent frames the set is worth at most by the best estimate; 0 where nobody can tell.
     """
 
     frames: int
     design_effect: float = 1.0
     limited: bool = False
+    worth: float = math.inf
+
+    @property
+    def too_short(self) -> bool:
+        """Whether the set is worth too few independent frames for any verdict."""
+        return self.worth < LEAST_UNITS
 
 
 def estimate_block_length(
@@ -77,7 +84,7 @@ def estimate_block_length(
     most = longest_block(count)
     if count < _FEWEST:
         follow = count > 1 and np.count_nonzero(np.diff(place) == 1) >= _WHOLE * (count - 1)
-        return BlockLength(1, limited=bool(follow and not independent))
+        return BlockLength(1, limited=True, worth=0.0) if follow and not independent else BlockLength(1)
     tried = max(5, math.ceil(math.sqrt(math.log10(count))))
     covariance, pairs = _autocovariance(place, series, min(math.ceil(math.sqrt(count)) + tried, count - 1))
     if not covariance[0] > 0:
@@ -94,7 +101,7 @@ def estimate_block_length(
     frames = max(1, min(math.ceil(_FACTOR * best), most))
     # A window over few lags misses what is slow: the correlation of neighbours tells of it.
     worth = count / max(design_effect, _design_effect(_without_bias(float(correlation[1]), count)))
-    return BlockLength(frames, design_effect, limited=worth < LEAST_UNITS)
+    return BlockLength(frames, design_effect, limited=_FACTOR * best > most or worth < LEAST_UNITS, worth=worth)
 
 
 def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
@@ -109,7 +116,7 @@ def _within_chance(correlation: float, count: int, pairs: int) -> BlockLength:
     unbiased = min(max(_without_bias(correlation, count), 0.0), _HIGHEST)
     most, design_effect = longest_block(count), _design_effect(unbiased)
     if independent_frames(correlation, count) < LEAST_UNITS:
-        return BlockLength(most, design_effect, limited=count < LEAST_UNITS * design_effect)
+        return BlockLength(most, design_effect, limited=True, worth=count / design_effect)
     if unbiased * math.sqrt(count) <= _SUSPECTED:
         return BlockLength(1)
     # (2 G^2 / D)^(1/3) with the autocovariance of an AR(1) series, c^|k|.

@@ -137,6 +137,7 @@ def test_frames_of_two_runs_are_no_neighbours():
 def test_a_set_that_is_too_short_says_so():
     slow = estimate(np.sin(np.linspace(0, 6, 60)))
     assert slow.limited
+    assert slow.too_short
     assert slow.frames == 59 // 5
     assert not estimate(autoregressive(1000, 0.5, 0)).limited
 

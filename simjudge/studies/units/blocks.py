@@ -87,7 +87,7 @@ def frame_blocks(
     length = estimate_block_length(
         sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
     )
-    if length.limited:
+    if length.too_short:
         # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
         runs = len(np.unique(sequence.run[inside]))
         whole = _longest(sequence.run[inside], sequence.slot[inside])

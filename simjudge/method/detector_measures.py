@@ -183,8 +183,11 @@ def mean_estimate(
     group = np.zeros(len(value), np.int64) if cell is None else np.unique(cell, return_inverse=True)[1].reshape(-1)
     held = np.bincount(group, share)
     centre = np.bincount(group, share * value) / np.where(held > 0, held, 1.0)
+    # Values lie nearer to the mean of their own cell than to what it estimates: much so in cells of few.
+    rows = np.bincount(group[share > 0], minlength=len(held)).astype(np.float64)
+    apart = np.sqrt(rows / np.maximum(rows - 1, 1.0)) if cell is not None else np.ones(len(held))
     least = 0.0 if event is None else event * float((share**2).sum() ** 0.5) / math.sqrt(np.count_nonzero(share))
-    return SideEstimate(float(share @ value), share * (value - centre[group]), unit, block, heavy, least)
+    return SideEstimate(float(share @ value), share * apart[group] * (value - centre[group]), unit, block, heavy, least)
 
 
 def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[DetectorMeasure, ...]:

@@ -7,6 +7,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import foldnorm
 from scipy.stats import t as student
 
 from simjudge.method.bootstrap import Bootstrap
@@ -171,6 +173,18 @@ def test_contexts_that_carry_no_draws_widen_the_interval():
     factor = student.ppf(0.975, 39)
     assert gap_error(part, 40) == pytest.approx(np.hypot(gap_error(boot, 40), factor * 0.02))
     assert (found.gap_high - found.gap_low) / 2 == pytest.approx(gap_error(part, 40))
+
+
+@pytest.mark.parametrize("w1", [0.015, 0.02, 0.025, 0.1])
+def test_the_interval_holds_every_even_gap_that_w1_leaves_possible(w1):
+    """The mean of a folded normal number, by scipy, is W1 less or more its error."""
+    boot = drawn(w1, spread=0.01)
+    _, found = estimate_certainty([], evidence(boot))
+    highest = w1 + student.ppf(0.975, 39) * boot.around.std()
+    spread = boot.noise * (1 - 0.8 / boot.units) / np.sqrt(2 / np.pi)
+    even = brentq(lambda gap: boot.weight @ foldnorm.mean(gap / spread, scale=spread) - highest, 0, 1)
+    assert found.gap_high >= even * (1 - 1e-3)
+    assert w1 > 0.02 or found.gap_high == pytest.approx(even, rel=1e-3)
 
 
 @pytest.mark.parametrize("degrees", [5, 8, 20, 100, 1000])

@@ -285,6 +285,10 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
     """
     performance, of_a, expected = (table[name][rows] for name in ("performance", "of_a", "expected"))
     unit, block = table["unit"][rows], table["block"][rows]
+    # Both sides of a unit of both sets can change places: 1 or -1 in place of its normal numbers makes W* exact.
+    alone = bool((table["block"] < 0).all())
+    both = np.intersect1d(unit[of_a], unit[~of_a]) if alone else np.zeros(0, np.int64)
+    flipped = np.where(np.isin(unit, both)[:, None], np.where(normals < 0, -1, 1), normals)
     block = np.where(block < 0, block.max() + 1 + unit, block)
     draws, w1, difference, batch, overlap = normals.shape[1], [], [], [], np.zeros(len(rows), bool)
     sums = {name: np.zeros(draws) for name in ("chance", "around", "around_square", "extreme")}
@@ -308,7 +312,9 @@ def compare_class(table: dict[str, Any], rows: Array, alike: list[Array], same: 
         # Of a single unit nothing tells the noise from a gap: such a context takes no part in the draws.
         if min(counts) < 2:
             continue
-        found = draw_context(value, weight, normals[near], counts, len(sides[0]) / len(near))
+        found = draw_context(value, weight, normals[near], flipped[near], counts, len(sides[0]) / len(near))
+        if len(both) and len(np.unique(unit[near])) == counts[0] == counts[1]:
+            found["chance"] /= found["more_chance"]
         own.append(len(twins))
         units.append(sum(counts))
         adjusted.append(area_between(value, weight))
@@ -338,15 +344,16 @@ def adjust(value: Array, of_a: Array, expected: Array, own: Array) -> tuple[Arra
     return moved, np.where(of_a, weight / weight[of_a].sum(), -weight / weight[~of_a].sum())
 
 
-def draw_context(value: Array, weight: Array, normals: Array, units: list[int], part_a: float) -> dict[str, Any]:
+def draw_context(value: Array, weight: Array, normals: Array, flipped: Array, units: list[int],
+                 part_a: float) -> dict[str, Any]:  # fmt: skip
     """W* of one context, of a batch with signed weights and (batch, draws) normal numbers, in every draw.
 
-    `part_a` is A's share of the batch. Of each draw "chance" is the integral of |D*|; "within", that with the noise
-    within the sets, which lacks a little, so that it and its square count "more" times; "around", that of |D + D*|;
-    "extreme", that of |D*| had all of A the performance 0 and all of B 1.
+    `flipped` are the numbers of "chance", `part_a` is A's share of the batch. Of each draw "chance" is the integral of
+    |D*|; "within", that with the noise within the sets, which lacks a little, so that it and its square count "more"
+    times; "around", that of |D + D*|; "extreme", that of |D*| had all of A the performance 0 and all of B 1.
     """
     order = np.argsort(value, kind="stable")
-    value, weight, normals = value[order], weight[order], normals[order]
+    value, weight, normals, flipped = value[order], weight[order], normals[order], flipped[order]
     step = np.diff(value)
     steps = np.flatnonzero(step > 0)
     parts = np.maximum(weight, 0), np.maximum(-weight, 0)
@@ -365,13 +372,14 @@ def draw_context(value: Array, weight: Array, normals: Array, units: list[int], 
         so_far = [np.cumsum(part[:, None] * some, axis=0) * sign for part, sign in zip(parts, (1, -1), strict=True)]
         total = [each[-1] for each in so_far]
         so_far = [each[steps] for each in so_far]
-        chance = so_far[0] + so_far[1] - pooled * (total[0] + total[1])
+        signed = np.cumsum(weight[:, None] * flipped[:, begin : begin + lanes], axis=0)
+        chance = signed[steps] - pooled * signed[-1]
         inside = sum(k * (each - f * whole) for k, each, f, whole in zip(grown, so_far, share, total, strict=True))
         out["chance"].append(more_chance * (step[steps] @ np.abs(chance)))
         out["within"].append(step[steps] @ np.abs(inside))
         out["around"].append(step[steps] @ np.abs(share[0] - share[1] + inside))
         out["extreme"].append(np.abs((1 - part_a) * total[0] - part_a * total[1]))
-    return {"more": more, **{name: np.concatenate(each) for name, each in out.items()}}
+    return {"more": more, "more_chance": more_chance, **{name: np.concatenate(each) for name, each in out.items()}}
 
 
 def together(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -555,7 +563,10 @@ def judge(table: dict[str, Any], found: dict[str, tuple[Array, dict[str, Any]]],
         doubt = 1 + NOISE_DOUBT / boot["units"], 1 - NOISE_DOUBT / boot["units"]
         ends = [estimate_gap({**boot, "noise": boot["noise"] * each, "square": boot["square"] * each**2})[0]
                 for each in doubt]  # fmt: skip
-        low, high = max(0.0, ends[0] - error), min(1.0, ends[1] + error)
+        # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
+        most = boot["mean"] + student(max(1, min(units) - 1)) * float(boot["around"].std())
+        even = gap_behind(most, {**boot, "noise": boot["noise"] * doubt[1]})
+        low, high = max(0.0, ends[0] - error), min(1.0, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
             "adjusted_w1": boot["mean"] if adjusted else None, "noise": float(boot["weight"] @ boot["noise"]),

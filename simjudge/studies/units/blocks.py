@@ -14,7 +14,7 @@ from simjudge.core.display import ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
-from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length
+from simjudge.method.block_length import LEAST_UNITS, BlockLength, estimate_block_length, longest_block
 
 _HALF_BLOCK = 2.5
 """Five integrated correlation times, in design effects: that is twice the correlation time."""
@@ -86,13 +86,15 @@ def frame_blocks(
     length = estimate_block_length(
         sequence.run[inside], sequence.slot[inside], value[inside], independent=frames.independent
     )
-    if length.limited:
-        # Nobody can tell how long frames go together: too few blocks for a verdict, of several recordings each one.
+    if length.too_short:
+        # The frames are worth too few for a verdict, and so are their blocks; of several recordings each is one.
         runs = len(np.unique(sequence.run[inside]))
         whole = _longest(sequence.run[inside], sequence.slot[inside])
-        length = replace(length, frames=whole if runs > 1 else math.ceil(whole / LEAST_UNITS))
+        length = replace(length, frames=whole if runs > 1 else math.ceil(whole / (LEAST_UNITS - 1)))
     elif length.frames > 1:
-        length = replace(length, frames=max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect)))
+        longest = longest_block(int(np.count_nonzero(~np.isnan(value[inside]))))
+        wanted = max(length.frames, math.ceil(_HALF_BLOCK * length.design_effect))
+        length = replace(length, frames=min(wanted, longest))
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
     unit = _numbered(_block_names(photographs, sequence, place, size))
     return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)

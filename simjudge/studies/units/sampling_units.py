@@ -359,7 +359,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
             time_blocks=time_blocks, block_seconds=None if step is None or length == 1 else length * step,
             source=side.things.source,
         )  # fmt: skip
-    short = blocks.length is not None and blocks.length.limited
+    short = blocks.length is not None and blocks.length.too_short
     if blocks.frames > 1 or blocks.given is not None or short:
         seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
         return replace(common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short)

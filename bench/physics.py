@@ -22,8 +22,9 @@ def scene(cones: int) -> Scene:
     floor = MeshBuilder(1)
     floor.box((-9, 9), (-9, 9), (-0.1, 0), 0)
     cone, turn = MeshBuilder(1), np.linspace(0, 2 * np.pi, 25)
-    low, high = (np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
-                 for r, z in ((0.029, 0.005), (0.006, 0.077)))  # fmt: skip
+    low, high = (
+        np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1) for r, z in ((0.029, 0.005), (0.006, 0.077))
+    )
     cone.sheet(np.stack([low, high], 1), 0)
     cone.box((-0.04, 0.04), (-0.04, 0.04), (0, 0.005), 0)
     mesh = cone.mesh()

@@ -147,9 +147,11 @@ class CameraBridgeNode(SimjudgeNode):
             task = f"calibration for {want}"
             if not self.settings["scale_calibration"]:
                 self.diagnostics.set_state(
-                    task, ERROR, f"the calibration is for {have} and the images are {want}: no camera_info for them; "
+                    task,
+                    ERROR,
+                    f"the calibration is for {have} and the images are {want}: no camera_info for them; "
                     "calibrate at this size, or set scale_calibration:=true if they show the same scene, resized",
-                )  # fmt: skip
+                )
                 return None
             try:
                 calibration = calibration.scaled(size)
@@ -161,19 +163,22 @@ class CameraBridgeNode(SimjudgeNode):
 
     def _report(self) -> TaskState:
         values = self._throughput.diagnostic_values()
-        values.update({
-            "decoded": self._decoded,
-            "lost before arrival": self._input.lost,
-            "without a stamp": self._unstamped,
-            "stamps that jump back": self._backward,
-        })  # fmt: skip
+        values.update(
+            {
+                "decoded": self._decoded,
+                "lost before arrival": self._input.lost,
+                "without a stamp": self._unstamped,
+                "stamps that jump back": self._backward,
+            }
+        )
         for kind, count in self.losses.counts.items():
             values[kind] = count
         if self._unstamped:
             return TaskState(WARN, "images come without a stamp: set restamp:=arrival", values)
         if self._backward:
-            return TaskState(WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops",
-                          values)  # fmt: skip
+            return TaskState(
+                WARN, f"stamps jump back ({self._backward} times): a clock was set, or a recording loops", values
+            )
         if self.losses:
             return TaskState(WARN, "; ".join(self.losses.lines()), values)
         return TaskState(OK, f"images of {self._input.topic} are taken over", values)

@@ -117,16 +117,18 @@ class DriveNode(SimjudgeNode):
         numbers = self.settings
         if numbers["slowest"] > numbers["fastest"]:
             raise UsageError("parameter slowest must not be above fastest")
-        return scale_to_lane(DriverParameters(
-            lane_width=numbers["lane_width"],
-            right_class=_RIGHT,
-            left_class=_LEFT,
-            cone=ConeShape(numbers["cone_radius"], numbers["cone_height"]),
-            speed_controller=SpeedController(
-                fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
-            ),
-            uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
-        ))  # fmt: skip
+        return scale_to_lane(
+            DriverParameters(
+                lane_width=numbers["lane_width"],
+                right_class=_RIGHT,
+                left_class=_LEFT,
+                cone=ConeShape(numbers["cone_radius"], numbers["cone_height"]),
+                speed_controller=SpeedController(
+                    fastest=numbers["fastest"], slowest=numbers["slowest"], lateral_acceleration=numbers["sideways"]
+                ),
+                uncertainty=DetectionUncertainty(min_score=numbers["min_score"]),
+            )
+        )
 
     def _barrier_driver(self) -> BarrierDriver:
         given = self.settings["sensors"]

@@ -71,14 +71,17 @@ class GraphSurvey:
         node = self._node
         return [
             {
-                "name": name, "types": sorted(types), "trouble": self._troubles.get(name, ""),
+                "name": name,
+                "types": sorted(types),
+                "trouble": self._troubles.get(name, ""),
                 "publishers": [_endpoint(each) for each in node.get_publishers_info_by_topic(name)],
                 "subscriptions": [
                     _endpoint(each) for each in node.get_subscriptions_info_by_topic(name) if each.node_name != NAME
                 ],
             }
-            for name, types in sorted(node.get_topic_names_and_types()) if name not in _OWN
-        ]  # fmt: skip
+            for name, types in sorted(node.get_topic_names_and_types())
+            if name not in _OWN
+        ]
 
     def close(self) -> None:
         """Finish the recording."""

@@ -195,12 +195,16 @@ class GroundTruthNode(SimjudgeNode):
     def _message(self, source: Any, rows: list[LabelRow], size: tuple[int, int]) -> LabelledObjectArray:
         objects = [
             LabelledObject(
-                class_id=self._numbers.number(row.class_name), class_name=row.class_name,
-                box=Box(x0=row.box[0], y0=row.box[1], x1=row.box[2], y1=row.box[3]), instance_id=row.instance,
-                distance=row.distance, visible=row.visible, mask=_mask(row),
+                class_id=self._numbers.number(row.class_name),
+                class_name=row.class_name,
+                box=Box(x0=row.box[0], y0=row.box[1], x1=row.box[2], y1=row.box[3]),
+                instance_id=row.instance,
+                distance=row.distance,
+                visible=row.visible,
+                mask=_mask(row),
             )
             for row in rows
-        ]  # fmt: skip
+        ]
         names = [ClassName(id=number, name=name) for number, name in sorted(self._numbers.names.items())]
         return LabelledObjectArray(
             header=source.header, image_width=size[0], image_height=size[1], class_names=names, objects=objects

@@ -95,8 +95,12 @@ class ImageInput:
 
     def diagnostic_values(self) -> dict[str, object]:
         """What is to be said of it in diagnostics."""
-        return {"topic": self.topic, "received": self.received, "lost before arrival": self.lost,
-                "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions)}  # fmt: skip
+        return {
+            "topic": self.topic,
+            "received": self.received,
+            "lost before arrival": self.lost,
+            "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions),
+        }
 
     def take_arrived(self) -> None:
         """Take what has arrived, from a callback that keeps the executor busy for long, or after the last spin."""

@@ -170,9 +170,12 @@ class LiveComparison:
         session = self._session
         if session is not None:
             self.counts = {
-                "judged": session.judge.frame_count, "resumed": session.resumed, "repeated": session.tally.repeated,
-                "repeated with other labels": session.tally.changed, **session.tally.unmatched_counts(),
-            }  # fmt: skip
+                "judged": session.judge.frame_count,
+                "resumed": session.resumed,
+                "repeated": session.tally.repeated,
+                "repeated with other labels": session.tally.changed,
+                **session.tally.unmatched_counts(),
+            }
 
     def publish_summary(self) -> None:
         """Publish the numbers so far, with the latest certainty."""
@@ -253,8 +256,10 @@ class LiveComparison:
                 reverse = compare_backward(job, self._go_on, begin + seconds if seconds else None)
                 self._publish(session, found.result.numbers, reverse, found.inputs, session.judge.frame_count)
         except WorkAbandonedError:
-            output.log("certainty is left out, since the node was told to stop at once; start again with the same"
-                       " parameters and `out` to add it")  # fmt: skip
+            output.log(
+                "certainty is left out, since the node was told to stop at once; start again with the same"
+                " parameters and `out` to add it"
+            )
             return False
         return output.out is not None
 

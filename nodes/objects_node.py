@@ -139,11 +139,16 @@ class ObjectsNode(SimjudgeNode):
             return
         self._lap = jump.lap
         self.diagnostics.set_state(
-            "stamps", WARN,
+            "stamps",
+            WARN,
             "stamps jumped back: a looped recording, or time was set back; the frames so far are forgotten",
-            {"pass": jump.lap + 1, "topic": self._topics[jump.side],
-             "from": format_seconds(jump.before), "to": format_seconds(jump.stamp)},
-        )  # fmt: skip
+            {
+                "pass": jump.lap + 1,
+                "topic": self._topics[jump.side],
+                "from": format_seconds(jump.before),
+                "to": format_seconds(jump.stamp),
+            },
+        )
         self.get_logger().info(f"pass {jump.lap + 1}: stamps jumped back, the frames so far are forgotten")
         self._worker.post(self._objects.clear)
 

@@ -111,9 +111,7 @@ def publisher_events(diagnostics: Diagnostics, topic: str, parameter: str | None
     return PublisherEventCallbacks(incompatible_qos=incompatible)
 
 
-def _tell(
-    diagnostics: Diagnostics, topic: str, kind: QoSPolicyKind, who: str, fix: str, event: object
-) -> None:
+def _tell(diagnostics: Diagnostics, topic: str, kind: QoSPolicyKind, who: str, fix: str, event: object) -> None:
     why = _REMEDIES.get(kind, f"their {_name(kind)} do not fit")
     total = getattr(event, "total_count", 0)
     message = f"{topic}: nothing can arrive from or at {who}, incompatible QoS ({_name(kind)}): {why}; {fix}"
@@ -132,9 +130,7 @@ def _name(kind: QoSPolicyKind) -> str:
 
 
 def _profile(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
-    )
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)
 
 
 _HEAD = "qos_overrides."

@@ -117,9 +117,13 @@ class RecordNode(SimjudgeNode):
         self._taken.add(name)
         gaps = MessageGaps(partial(self.count_publishers, name))
         self.create_subscription(
-            kind, name, partial(self._receive, name, gaps), recording_qos(offered, self.settings["depth"]),
-            raw=True, event_callbacks=subscription_events(self.diagnostics, name),
-        )  # fmt: skip
+            kind,
+            name,
+            partial(self._receive, name, gaps),
+            recording_qos(offered, self.settings["depth"]),
+            raw=True,
+            event_callbacks=subscription_events(self.diagnostics, name),
+        )
         self.get_logger().info(f"recording {name} ({message_type})")
 
     def _receive(self, name: str, gaps: MessageGaps, data: bytes, info: Any) -> None:

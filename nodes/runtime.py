@@ -257,8 +257,10 @@ def _spin(node: SimjudgeNode) -> None:
 
 def _refuse_unknown_arguments(arguments: list[str], name: str) -> None:
     if arguments:
-        raise SimjudgeError(f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
-                            f" ({name} --help lists them)")  # fmt: skip
+        raise SimjudgeError(
+            f"does not know {arguments[0]!r}; parameters are given as --ros-args -p NAME:=VALUE"
+            f" ({name} --help lists them)"
+        )
 
 
 def _help(node_class: type[SimjudgeNode]) -> str:

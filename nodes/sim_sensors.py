@@ -49,9 +49,14 @@ class SimSensors:
     """
 
     def __init__(
-        self, node: SimjudgeNode, engine: Engine, given: str, seed: int = 0, mounts: Mapping[str, Pose] | None = None,
+        self,
+        node: SimjudgeNode,
+        engine: Engine,
+        given: str,
+        seed: int = 0,
+        mounts: Mapping[str, Pose] | None = None,
         frames: Frames | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make the sensors and their publishers.
 
         Args:

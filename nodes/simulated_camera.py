@@ -126,9 +126,15 @@ class SimulatedCamera:
     def subscriber_count(self) -> int:
         """How many subscriptions all its topics have."""
         ends = (
-            self._image, self._compressed, self._info, self._semantic, self._instance, self._truth, self._depth,
+            self._image,
+            self._compressed,
+            self._info,
+            self._semantic,
+            self._instance,
+            self._truth,
+            self._depth,
             self._depth_info,
-        )  # fmt: skip
+        )
         return sum(each.get_subscription_count() for each in ends if each is not None)
 
     def _publisher(self, topic: str) -> Publisher[Any]:
@@ -189,9 +195,14 @@ class SimCameras:
     """
 
     def __init__(
-        self, node: SimjudgeNode, engine: Engine, cameras: Sequence[MountedCamera], seed: int, reliability: str,
+        self,
+        node: SimjudgeNode,
+        engine: Engine,
+        cameras: Sequence[MountedCamera],
+        seed: int,
+        reliability: str,
         frame_prefix: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Create the publishers."""
         self.cameras = cameras
         names = engine.scene.class_names

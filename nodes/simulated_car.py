@@ -39,9 +39,13 @@ class SimulatedCar:
     """Publishes how a simulated car moves; from any thread."""
 
     def __init__(
-        self, node: SimjudgeNode, mounts: Mapping[str, Pose], cameras: Collection[str], frames: Frames,
+        self,
+        node: SimjudgeNode,
+        mounts: Mapping[str, Pose],
+        cameras: Collection[str],
+        frames: Frames,
         vehicle: Vehicle | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Create the publishers.
 
         Args:

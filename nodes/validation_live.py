@@ -158,11 +158,16 @@ class LiveValidation:
         self._lap = jump.lap
         policy = self._options.on_jump
         self._node.diagnostics.set_state(
-            "stamps", WARN,
+            "stamps",
+            WARN,
             f"stamps jumped back: a looped recording, or time was set back; {_JUMP_POLICIES[policy]}",
-            {"pass": jump.lap + 1, "topic": self._topics[jump.side],
-             "from": format_seconds(jump.before), "to": format_seconds(jump.stamp)},
-        )  # fmt: skip
+            {
+                "pass": jump.lap + 1,
+                "topic": self._topics[jump.side],
+                "from": format_seconds(jump.before),
+                "to": format_seconds(jump.stamp),
+            },
+        )
         self._node.get_logger().info(
             f"pass {jump.lap + 1}: {self._topics[jump.side]} jumped back from {format_seconds(jump.before)} to"
             f" {format_seconds(jump.stamp)}"
@@ -263,8 +268,9 @@ class DriveValidation:
         self._input_type = str(node.settings["input_type"])
         unit = steering_unit(self._input_type)
         if unit is None:
-            raise SimjudgeError(f"parameter input_type: {self._input_type} says no steering; VehicleInput and"
-                                " AckermannDriveStamped do")  # fmt: skip
+            raise SimjudgeError(
+                f"parameter input_type: {self._input_type} says no steering; VehicleInput and AckermannDriveStamped do"
+            )
         self._unit = unit
         self._drives = LiveDrives(self._jump_ns, unit)
         self._reference: list[DriveLog] = []

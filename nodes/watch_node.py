@@ -156,9 +156,7 @@ def _context_label(context: Any) -> str:
 
 def _boxes(things: Any, colours: list[tuple[int, int, int]], labels: list[str]) -> Boxes:
     edges = [(each.box.x0, each.box.y0, each.box.x1, each.box.y1) for each in things]
-    return Boxes(
-        np.asarray(edges, np.float64).reshape(-1, 4), np.asarray(colours, np.int64).reshape(-1, 3), labels
-    )
+    return Boxes(np.asarray(edges, np.float64).reshape(-1, 4), np.asarray(colours, np.int64).reshape(-1, 3), labels)
 
 
 def main() -> None:

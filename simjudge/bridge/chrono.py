@@ -337,11 +337,15 @@ class ChronoBridge:
             self._begin()
         now = round(self._world.time * _SECOND)
         if now <= self._time:
-            raise UsageError("bridge.step: the system's time stands still: step it before, by DoStepDynamics or the"
-                             " vehicle's Advance; the bridge steps nothing")  # fmt: skip
+            raise UsageError(
+                "bridge.step: the system's time stands still: step it before, by DoStepDynamics or the"
+                " vehicle's Advance; the bridge steps nothing"
+            )
         if seconds is not None and abs(now - self._time - round(seconds * _SECOND)) > _ROUNDING:
-            raise UsageError(f"bridge.step({seconds:g}): the system went on by {(now - self._time) / _SECOND:g} s;"
-                             " give that, or nothing")  # fmt: skip
+            raise UsageError(
+                f"bridge.step({seconds:g}): the system went on by {(now - self._time) / _SECOND:g} s;"
+                " give that, or nothing"
+            )
         self._time = now
         self._hand_over(now, observe=began)
 

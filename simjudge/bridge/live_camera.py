@@ -97,14 +97,21 @@ class LiveCamera:
     """A camera of the bridge's own."""
 
     def __init__(
-        self, world: LiveSystem, mounted: MountedCamera, place: CameraPlace, cameras: ChronoCameras,
-        labelling: Labelling, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        world: LiveSystem,
+        mounted: MountedCamera,
+        place: CameraPlace,
+        cameras: ChronoCameras,
+        labelling: Labelling,
+        seed: int,
+    ) -> None:
         """Begin now; the first picture is due one period later."""
         camera = mounted.camera
         if camera.has_ray_times:
-            raise UsageError(f"{camera.path}: rays with times of their own (line_time, motion_blur: rays) are not"
-                             " Chrono's; take motion_blur: moments")  # fmt: skip
+            raise UsageError(
+                f"{camera.path}: rays with times of their own (line_time, motion_blur: rays) are not"
+                " Chrono's; take motion_blur: moments"
+            )
         if camera.chrono is not None and camera.gain != 1:
             raise UsageError(f"{camera.path}: gain: the lamps are the program's; take gain 1 with Chrono's own camera")
         self.mounted, self.missed = mounted, 0
@@ -211,8 +218,10 @@ def true_lens(sensor: Any, probed: ProbeResult) -> tuple[Lens, float]:
     factor: Factor = probed.factors["camera"]
     model = _MODELS.get(int(sensor.GetLensModelType()), "unknown lens")
     if model not in ("pinhole", "radial"):
-        raise UsageError(f"adopt: {sensor.GetName()!r} has Chrono's {model}: no camera_info says what it does; give the"
-                         " bridge a camera of its own (bridge.camera with lens: {model: fov})")  # fmt: skip
+        raise UsageError(
+            f"adopt: {sensor.GetName()!r} has Chrono's {model}: no camera_info says what it does; give the"
+            " bridge a camera of its own (bridge.camera with lens: {model: fov})"
+        )
     focal = size[0] / 2 / slope_factor(field, factor)
     centre = ((size[0] - 1) / 2, (size[1] - 1) / 2)
     if model == "pinhole" or "camera" not in probed.radial:
@@ -235,8 +244,13 @@ class AdoptedCamera:
     """
 
     def __init__(
-        self, world: LiveSystem, sensor: Any, name: str, probed: ProbeResult, labelling: Labelling,
-    ) -> None:  # fmt: skip
+        self,
+        world: LiveSystem,
+        sensor: Any,
+        name: str,
+        probed: ProbeResult,
+        labelling: Labelling,
+    ) -> None:
         """Take it over as it is.
 
         Args:

@@ -71,10 +71,15 @@ class BridgeSetup:
     """
 
     def __init__(
-        self, scene: Scene, cameras: Sequence[MountedCamera], placed: Collection[str], specs: Sequence[SensorSpec],
-        mounts: Mapping[str, Pose], wheels: Mapping[str, WheelFigures] | None = None,
+        self,
+        scene: Scene,
+        cameras: Sequence[MountedCamera],
+        placed: Collection[str],
+        specs: Sequence[SensorSpec],
+        mounts: Mapping[str, Pose],
+        wheels: Mapping[str, WheelFigures] | None = None,
         centres: Callable[[], Mapping[str, tuple[float, float, float]]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember all."""
         self.wheels, self.centres = wheels, centres
         self.scene, self.cameras, self.placed, self.specs, self.mounts = scene, cameras, placed, specs, mounts
@@ -135,8 +140,9 @@ class BridgeRecorder:
         if joints is not None:
             self._recording.write(f"/{JOINTS_TOPIC}", sample.time, self._car.joints(sample.time, joints))
         self._recording.write(f"/{ODOMETRY_TOPIC}", sample.time, self._car.odometry(sample.time, sample.state))
-        self._recording.write(TF_TOPIC, sample.time, self._car.moving(
-            sample.time, sample.state, self._setup.wheel_links(joints)))  # fmt: skip
+        self._recording.write(
+            TF_TOPIC, sample.time, self._car.moving(sample.time, sample.state, self._setup.wheel_links(joints))
+        )
 
     def clock(self, time: int) -> None:
         """A recording has its own times.
@@ -191,8 +197,9 @@ class BridgeOutputs:
         try:
             topics = import_module("simjudge.nodes.bridge_topics")
         except ImportError as error:
-            raise SimjudgeError(f"ros=True: ROS 2 is missing ({error}): install simjudge[ros], or source one"
-                                ) from error  # fmt: skip
+            raise SimjudgeError(
+                f"ros=True: ROS 2 is missing ({error}): install simjudge[ros], or source one"
+            ) from error
         self._node = self._stack.enter_context(topics.bridge_topics(setup, start))
         self._outputs.append(self._node)
 

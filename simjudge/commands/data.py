@@ -31,8 +31,11 @@ def convert(
     to: str | None = typer.Option(None, "--to", help="Format of a folder, such as yolo, coco, pcd or kitti."),
     labels: Path | None = typer.Option(None, "--labels", help="Take the labels from this set, by frame name or stamp."),
     label_tolerance: float = typer.Option(
-        0.0, min=0, max=LONGEST_TIME, metavar="SECONDS",
-        help="How far the stamps of an image and its labels may lie apart."
+        0.0,
+        min=0,
+        max=LONGEST_TIME,
+        metavar="SECONDS",
+        help="How far the stamps of an image and its labels may lie apart.",
     ),
     image_topic: str | None = typer.Option(
         None, rich_help_panel=_READING, help="In a recording of several cameras: a topic, or a name."
@@ -45,20 +48,33 @@ def convert(
         None, "--crop", metavar="WIDTHxHEIGHT+X+Y", help="Cut this rectangle of pixels out of every image."
     ),
     min_size: float | None = typer.Option(
-        None, "--min-size", min=0, metavar="PX",
-        help="Leave out labels whose box is narrower or lower (0; with --simulator 5)."
+        None,
+        "--min-size",
+        min=0,
+        metavar="PX",
+        help="Leave out labels whose box is narrower or lower (0; with --simulator 5).",
     ),
     simulator: str | None = typer.Option(
-        None, "--simulator", metavar="NAME|FILE",
-        rich_help_panel=_TRUTH, help="Take the labels from the ground truth of this simulator."
+        None,
+        "--simulator",
+        metavar="NAME|FILE",
+        rich_help_panel=_TRUTH,
+        help="Take the labels from the ground truth of this simulator.",
     ),
     classes: list[str] = typer.Option(
-        [], "--class", metavar="NUMBER=NAME",
-        rich_help_panel=_TRUTH, help="What a number of the simulator means; several may be given."
+        [],
+        "--class",
+        metavar="NUMBER=NAME",
+        rich_help_panel=_TRUTH,
+        help="What a number of the simulator means; several may be given.",
     ),
     min_visible: float | None = typer.Option(
-        None, "--min-visible", min=0, max=1, rich_help_panel=_TRUTH,
-        help="With --simulator: leave out objects of which a smaller share can be seen (0.25)."
+        None,
+        "--min-visible",
+        min=0,
+        max=1,
+        rich_help_panel=_TRUTH,
+        help="With --simulator: leave out objects of which a smaller share can be seen (0.25).",
     ),
 ) -> None:
     """Convert a data set or a recording; nothing is lost on the way.
@@ -82,13 +98,27 @@ def convert(
         from simjudge.sim.capture.simulators.labelling import label_recording
 
         given = label_recording(
-            source, simulator, classes=classes, min_size=min_size, min_visible=min_visible, topics=topics,
-            label_tolerance=label_tolerance, out=out,
+            source,
+            simulator,
+            classes=classes,
+            min_size=min_size,
+            min_visible=min_visible,
+            topics=topics,
+            label_tolerance=label_tolerance,
+            out=out,
         )
         topics = None
     frames = run(
-        given, out, to=to, labels=labels, label_tolerance=label_tolerance, topics=topics, upside_down=upside_down,
-        crop=crop, min_size=min_size or 0.0, allow_outside=settings.allow_outside,
+        given,
+        out,
+        to=to,
+        labels=labels,
+        label_tolerance=label_tolerance,
+        topics=topics,
+        upside_down=upside_down,
+        crop=crop,
+        min_size=min_size or 0.0,
+        allow_outside=settings.allow_outside,
     )
     if isinstance(frames, CloudSet):
         boxes = "" if frames.boxes is None else f", {len(frames.boxes)} boxes"
@@ -170,9 +200,15 @@ def split(
     from simjudge.data.set_parts import split as run
 
     dealt = run(
-        source, parts, out, to=to, seed=seed, by_source=by_source, contiguous=contiguous,
+        source,
+        parts,
+        out,
+        to=to,
+        seed=seed,
+        by_source=by_source,
+        contiguous=contiguous,
         allow_outside=settings.allow_outside,
-    )  # fmt: skip
+    )
     for path, part in zip(dealt.paths, dealt, strict=True):
         sys.stdout.write(f"{path}: {len(part)} frames, {len(part.objects)} objects\n")
     frames = sum(len(part) for part in dealt)

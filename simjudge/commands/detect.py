@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simjudge.core.frames import FrameSet
     from simjudge.data.clouds import CloudSet
 
+
 @takes_settings
 def detect(
     settings: DetectSettings,

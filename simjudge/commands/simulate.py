@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from simjudge.sim.driving.closed_loop import DriveOutcome
 
 KINDS = {
-    "scenes": "SCENE", "cameras": "CAMERA", "rigs of cameras": "RIG", "vehicles": "VEHICLE", "detectors": "DETECTOR",
+    "scenes": "SCENE",
+    "cameras": "CAMERA",
+    "rigs of cameras": "RIG",
+    "vehicles": "VEHICLE",
+    "detectors": "DETECTOR",
     "simulators": "SIMULATOR",
-}  # fmt: skip
+}
 """Heading of a list to the kind of file in `simjudge.core.installed`."""
 _OF_OUR_SCENES = ("cones", "cone_kinds", "sensors", "cloud_topic")
 
@@ -73,9 +77,7 @@ def render(
     del names
     from simjudge.sim.capture.rendering import render as render_frames
 
-    result = render_frames(
-        scene, out, camera=camera, n=frames, settings=settings, log=print_note, progress=progress
-    )
+    result = render_frames(scene, out, camera=camera, n=frames, settings=settings, log=print_note, progress=progress)
     print_note(f"wrote {result}; what was done is in {result.record_path}")
     exit_if_lost(result.losses)
 
@@ -88,12 +90,17 @@ def replay(
         None, "--scene", metavar="FILE|NAME", help="What stands where. Needed without --for.", show_default=False
     ),
     camera: str | None = typer.Option(
-        None, "--camera", metavar="FILE|NAME", help="The camera that sees it. Not needed with --sensors.",
+        None,
+        "--camera",
+        metavar="FILE|NAME",
+        help="The camera that sees it. Not needed with --sensors.",
         show_default=False,
     ),
     out: Path = typer.Option(..., "--out", help="The recording to write: x.mcap, x.db3 or a folder. With --for: x.py."),
     simulator: str | None = typer.Option(
-        None, "--for", metavar="SIMULATOR",
+        None,
+        "--for",
+        metavar="SIMULATOR",
         help="Render nothing; write a script that moves the camera of gazebo, carla or chrono.",
     ),
     names: bool = list_option(),

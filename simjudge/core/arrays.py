@@ -15,7 +15,18 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 NO_ARRAYS = (
-    ValueError, TypeError, OSError, LookupError, EOFError, NotImplementedError, MemoryError, AttributeError,
-    OverflowError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    OSError,
+    LookupError,
+    EOFError,
+    NotImplementedError,
+    MemoryError,
+    AttributeError,
+    OverflowError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What NumPy raises for bytes that are no .npy or .npz file."""

@@ -14,8 +14,14 @@ Colour = tuple[int, int, int]
 
 # Wong, "Points of view: Color blindness", Nature Methods 8 (2011): distinct for colour-blind people too.
 _PALETTE: tuple[Colour, ...] = (
-    (213, 94, 0), (0, 158, 115), (86, 180, 233), (240, 228, 66), (204, 121, 167), (230, 159, 0), (0, 114, 178),
-)  # fmt: skip
+    (213, 94, 0),
+    (0, 158, 115),
+    (86, 180, 233),
+    (240, 228, 66),
+    (204, 121, 167),
+    (230, 159, 0),
+    (0, 114, 178),
+)
 _NAMED: dict[str, Colour] = {"red": (255, 60, 40), "green": (60, 220, 90), "yellow": (255, 220, 40)}
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _DASH_PX = 8

@@ -47,8 +47,10 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         ("stamps", _time_span(frames) + ("; frames are independent" if frames.independent else "")),
         ("objects", f"{len(objects)}, {masks} with a mask, {instances} instances"),
     ]
-    pixels = [0 if each is None else sum(map(each.has, range(len(frames))))
-              for each in (frames.semantic, frames.predicted_semantic)]  # fmt: skip
+    pixels = [
+        0 if each is None else sum(map(each.has, range(len(frames))))
+        for each in (frames.semantic, frames.predicted_semantic)
+    ]
     if any(pixels):
         blocks.append(("pixel labels", f"{pixels[0]} label pictures, {pixels[1]} predicted ones"))
     for title, column, unit in (("distances", objects.distance, " m"), ("visible", objects.visible, "")):

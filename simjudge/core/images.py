@@ -33,9 +33,18 @@ LARGEST_IMAGE = 89_478_485
 warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
 DAMAGED_IMAGE = (
-    OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, struct.error,
-    Image.DecompressionBombError, ImportError,
-)  # fmt: skip
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    struct.error,
+    Image.DecompressionBombError,
+    ImportError,
+)
 """What Pillow raises for bytes that are no whole image.
 
 `DecompressionBombError` is of a header that claims a gigantic one. `ImportError` is of programs that imported

@@ -136,8 +136,10 @@ def version() -> str:
 def need_rclpy() -> None:
     """Make sure that there is an rclpy that the nodes can use."""
     if importlib.util.find_spec("rclpy") is None:
-        raise SimjudgeError("the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
-                            " (in a checkout: make setup-ros)")  # fmt: skip
+        raise SimjudgeError(
+            "the nodes need rclpy: source your ROS 2 installation, or pip install 'simjudge[ros]'"
+            " (in a checkout: make setup-ros)"
+        )
     # Humble's says neither which messages were lost nor why an offer does not fit.
     if importlib.util.find_spec("rclpy.event_handler") is None:
         name = os.environ.get("ROS_DISTRO") or "an older distribution"

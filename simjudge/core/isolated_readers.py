@@ -21,8 +21,14 @@ OPENCV_NAMES = {
 _MATLAB_NEEDED = ("ImageSize", "RadialDistortion")
 """The fields by which MATLAB's struct is known."""
 _MATLAB_NAMES = (
-    *_MATLAB_NEEDED, "FocalLength", "PrincipalPoint", "Skew", "K", "IntrinsicMatrix", "TangentialDistortion",
-)  # fmt: skip
+    *_MATLAB_NEEDED,
+    "FocalLength",
+    "PrincipalPoint",
+    "Skew",
+    "K",
+    "IntrinsicMatrix",
+    "TangentialDistortion",
+)
 
 
 def opencv(path: str) -> dict[str, Any]:

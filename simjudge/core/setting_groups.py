@@ -40,9 +40,7 @@ class LabelSettings(Settings, panel="Labels"):
     """Which things of a simulated picture are labelled; `simjudge.sim.capture.ground_truth.Labelling` applies it."""
 
     min_size: float = setting(5.0, "Size below which things are not labelled.", unit="px", low=0, high=1e5)
-    min_visible: float = setting(
-        0.25, "Share of a thing that must be visible for it to be labelled.", low=0, high=1
-    )
+    min_visible: float = setting(0.25, "Share of a thing that must be visible for it to be labelled.", low=0, high=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +57,15 @@ class EngineSettings(Settings):
     """What moves and lights a scene."""
 
     engine: str = setting(
-        "default", "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class.",
-        form=file_or_name("NAME|PACKAGE:CLASS"), common=True,
-    )  # fmt: skip
+        "default",
+        "Engine of the simulator: default, baked, chrono, a plug-in's name, or package.module:Class.",
+        form=file_or_name("NAME|PACKAGE:CLASS"),
+        common=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobSettings(Settings):
     """How many processes work side by side."""
 
-    jobs: int = setting(
-        1, "Processes that render side by side; same bytes.", low=1, high=1024, short="-j", common=True
-    )
+    jobs: int = setting(1, "Processes that render side by side; same bytes.", low=1, high=1024, short="-j", common=True)

@@ -189,8 +189,12 @@ class Setting:
             return None
         if self.form:
             return self.check(text, label)
-        return self.check(tuple(self._scalar(part.strip(), label) for part in text.split(",")) if self.many
-                          else self._scalar(text, label), label)  # fmt: skip
+        return self.check(
+            tuple(self._scalar(part.strip(), label) for part in text.split(","))
+            if self.many
+            else self._scalar(text, label),
+            label,
+        )
 
     def check(self, value: Any, label: str | None = None) -> Any:
         """The value as the setting has it: whole numbers as float where it is one, texts as Path, and so on."""
@@ -297,9 +301,15 @@ def declared(kind: type[Any]) -> tuple[Setting, ...]:
             required = default is MISSING
             scalar, many, optional = _described(hints[name], has_form=items.get("form") is not None)
             rows[name] = Setting(
-                name, scalar, None if required else default, many=many, optional=optional, required=required,
-                group=getattr(group, "_panel", ""), **items,
-            )  # fmt: skip
+                name,
+                scalar,
+                None if required else default,
+                many=many,
+                optional=optional,
+                required=required,
+                group=getattr(group, "_panel", ""),
+                **items,
+            )
     return tuple(rows.values())
 
 

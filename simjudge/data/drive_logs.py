@@ -231,11 +231,16 @@ def _warn_of_units(path: Path, time: FloatArray, position: FloatArray, yaw: Floa
     if np.isfinite(speed).all() and moves.any():
         ratio = float(np.median(np.abs(speed[moves]) / driven[moves]))
         if not 1 / _MOST_TIMES < ratio < _MOST_TIMES:
-            log.warning("%s: speed is %.3g times what time, x and y say: time is seconds, x and y metres, speed m/s",
-                        path, ratio)  # fmt: skip
+            log.warning(
+                "%s: speed is %.3g times what time, x and y say: time is seconds, x and y metres, speed m/s",
+                path,
+                ratio,
+            )
     if np.isfinite(yaw).all() and moves.any():
-        off = [float(np.median(np.abs(np.angle(np.exp(1j * (turned - course)[moves])))))
-               for turned in (yaw, np.radians(yaw))]  # fmt: skip
+        off = [
+            float(np.median(np.abs(np.angle(np.exp(1j * (turned - course)[moves])))))
+            for turned in (yaw, np.radians(yaw))
+        ]
         if off[0] > _FAR_OFF and off[1] < off[0] / 2:
             log.warning("%s: yaw fits the course in degrees and not in radians; give radians", path)
 

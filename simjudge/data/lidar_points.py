@@ -96,9 +96,15 @@ def lidar_points(table: Table, where: str) -> LidarPoints:
     intensity, ring, time = (_column(table, known) for known in (INTENSITIES, RINGS, TIMES))
     seconds, earliest, trouble, note = _seconds(None if time is None else time[seen])
     return LidarPoints(
-        stored[seen], None if intensity is None else intensity[seen],
-        None if ring is None else _whole(ring[seen], where), seconds, earliest, trouble, note, seen,
-    )  # fmt: skip
+        stored[seen],
+        None if intensity is None else intensity[seen],
+        None if ring is None else _whole(ring[seen], where),
+        seconds,
+        earliest,
+        trouble,
+        note,
+        seen,
+    )
 
 
 def late_points(ring: IntArray, time: FloatArray) -> npt.NDArray[np.bool_]:
@@ -239,10 +245,15 @@ class CloudSummary:
             return [self.name, "-", "0", *["-"] * 5]
         total = max(sum(self._points), 1)
         return [
-            self.name, "; or ".join(self._fields), str(number), self._rate(), f"{np.median(self._points):.0f}",
-            f"{100 * sum(self._empty) / total:.3g} %", str(len(self._rings) or "-"),
+            self.name,
+            "; or ".join(self._fields),
+            str(number),
+            self._rate(),
+            f"{np.median(self._points):.0f}",
+            f"{100 * sum(self._empty) / total:.3g} %",
+            str(len(self._rings) or "-"),
             f"{1e3 * float(np.median(self._spans)):.4g} ms" if self._spans else "-",
-        ]  # fmt: skip
+        ]
 
     def notes(self) -> list[str]:
         """What a person should know of the times, a line each."""

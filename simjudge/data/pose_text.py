@@ -201,9 +201,14 @@ def _read_matrices(table: _PoseTable, untimed_rate: float | None, losses: Losses
         raise _no_row(table, losses)
     turned = Rotation.from_matrix(np.array(rotations)).as_quat()
     blank = Trajectory(
-        str(table.path), "", "", np.asarray(stamps[kept], np.int64), np.array(positions), turned,
+        str(table.path),
+        "",
+        "",
+        np.asarray(stamps[kept], np.int64),
+        np.array(positions),
+        turned,
         is_timed=times.is_file(),
-    )  # fmt: skip
+    )
     return clean_trajectory(blank, lambda row: table.where(kept[row]), losses)
 
 

@@ -84,13 +84,30 @@ TRAIN_NAMES = {each.train_id: each.name for each in STREET_CLASSES if each.train
 
 _TRAIN_IDS = {name: train_id for train_id, name in TRAIN_NAMES.items()}
 _CAMVID = {
-    "Bicyclist": "rider", "Building": "building", "Car": "car", "Child": "person", "Column_Pole": "pole",
-    "Fence": "fence", "LaneMkgsDriv": "road", "LaneMkgsNonDriv": "road", "MotorcycleScooter": "motorcycle",
-    "Pedestrian": "person", "Road": "road", "RoadShoulder": "road", "Sidewalk": "sidewalk",
-    "SignSymbol": "traffic sign", "Sky": "sky", "SUVPickupTruck": "car", "TrafficLight": "traffic light",
-    "Train": "train", "Tree": "vegetation",
-    "VegetationMisc": "vegetation", "Wall": "wall", "Pole": "pole", "Pavement": "sidewalk",
-}  # fmt: skip
+    "Bicyclist": "rider",
+    "Building": "building",
+    "Car": "car",
+    "Child": "person",
+    "Column_Pole": "pole",
+    "Fence": "fence",
+    "LaneMkgsDriv": "road",
+    "LaneMkgsNonDriv": "road",
+    "MotorcycleScooter": "motorcycle",
+    "Pedestrian": "person",
+    "Road": "road",
+    "RoadShoulder": "road",
+    "Sidewalk": "sidewalk",
+    "SignSymbol": "traffic sign",
+    "Sky": "sky",
+    "SUVPickupTruck": "car",
+    "TrafficLight": "traffic light",
+    "Train": "train",
+    "Tree": "vegetation",
+    "VegetationMisc": "vegetation",
+    "Wall": "wall",
+    "Pole": "pole",
+    "Pavement": "sidewalk",
+}
 """Cityscapes' names by those of CamVid, of its 32 classes and of the usual 11. Trucks and buses are one class there,
 which is neither of Cityscapes', and counts nowhere."""
 _OTHER_NAMES = {normalized_name(name): street for name, street in _CAMVID.items()}
@@ -152,12 +169,17 @@ def common_classes(named: Sequence[tuple[str, Mapping[int, str]]]) -> SemanticCl
             raise SimjudgeError(f"{what}: its classes have no names; name them in data.yaml")
     ids = [{street_train_id(name) for name in names.values()} - {None} for _, names in named]
     if all(ids):
-        _require_common([(what, {TRAIN_NAMES[i] for i in own if i is not None})
-                         for (what, _), own in zip(named, ids, strict=True)])  # fmt: skip
+        _require_common(
+            [(what, {TRAIN_NAMES[i] for i in own if i is not None}) for (what, _), own in zip(named, ids, strict=True)]
+        )
         return SemanticClasses(TRAIN_NAMES, street=True)
     own_names = [_named(names, street=False) for _, names in named]
-    _require_common([(what, set(map(normalized_name, own.values())) - {BACKGROUND})
-                     for (what, _), own in zip(named, own_names, strict=True)])  # fmt: skip
+    _require_common(
+        [
+            (what, set(map(normalized_name, own.values())) - {BACKGROUND})
+            for (what, _), own in zip(named, own_names, strict=True)
+        ]
+    )
     distinct = {normalized_name(name): name for own in reversed(own_names) for name in own.values()}
     return SemanticClasses(dict(enumerate(distinct.values())), street=False)
 

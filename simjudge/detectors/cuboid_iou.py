@@ -237,8 +237,9 @@ def centre_fit(boxes: FloatArray, cuboids: FloatArray) -> FloatArray:
     apart = cuboids[None, :, :2] - boxes[:, None, :2]
     cosine, sine = np.cos(boxes[:, 6, None]), np.sin(boxes[:, 6, None])
     along, across = (
-        apart[..., 0] * cosine + apart[..., 1] * sine, apart[..., 1] * cosine - apart[..., 0] * sine,
-    )  # fmt: skip
+        apart[..., 0] * cosine + apart[..., 1] * sine,
+        apart[..., 1] * cosine - apart[..., 0] * sine,
+    )
     inside = (np.abs(along) <= boxes[:, 3, None] / 2) & (np.abs(across) <= boxes[:, 4, None] / 2)
     return np.where(inside, 1 / (1 + np.hypot(along, across)), 0.0)
 

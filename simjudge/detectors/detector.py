@@ -236,8 +236,9 @@ def map_classes(
     ours = frames.class_names or {c: str(c) for c in labelled}
     by_name = {normalized_name(name): class_id for class_id, name in ours.items()}
     ids = {c: by_name[normalized_name(name)] for c, name in theirs.items() if normalized_name(name) in by_name}
-    alike = _alike({c: n for c, n in theirs.items() if c not in ids},
-                   {c: n for c, n in ours.items() if c not in ids.values()})  # fmt: skip
+    alike = _alike(
+        {c: n for c, n in theirs.items() if c not in ids}, {c: n for c, n in ours.items() if c not in ids.values()}
+    )
     ids |= alike
     if not ids:
         raise SimjudgeError(

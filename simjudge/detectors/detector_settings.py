@@ -82,9 +82,10 @@ class RenameSettings(Settings, panel="Detector"):
     """What the classes of a detector are in the data."""
 
     rename: Renames | None = setting(
-        None, "What the set calls a class of the model's; a class without a name is called by its number.",
+        None,
+        "What the set calls a class of the model's; a class without a name is called by its number.",
         form=_RENAMES,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,10 +72,18 @@ def scan_frames(
     losses.extend(clouds.losses)
     losses.extend(damaged)
     frames = FrameSet.build(
-        clouds.name, size, _objects(clouds.boxes, solids, shown), predictions, frame_name=list(clouds.cloud_name),
-        stamp=clouds.stamp, labelled=labelled, predicted=clouds.predicted, class_names=dict(clouds.class_names),
-        images=RangePictures(clouds, grid), losses=losses,
-    )  # fmt: skip
+        clouds.name,
+        size,
+        _objects(clouds.boxes, solids, shown),
+        predictions,
+        frame_name=list(clouds.cloud_name),
+        stamp=clouds.stamp,
+        labelled=labelled,
+        predicted=clouds.predicted,
+        class_names=dict(clouds.class_names),
+        images=RangePictures(clouds, grid),
+        losses=losses,
+    )
     return ScanFrames(replace(frames, cyclic=True), _is_classless(clouds), _notes(clouds, hidden, tilted + unclear))
 
 
@@ -146,10 +154,15 @@ def _objects(boxes: CloudBoxes, solids: FloatArray, shown: list[_Shown]) -> Obje
     box = [_box(each.origin, each.crop.shape) for each in shown]
     masks = Masks.from_crops([each.crop for each in shown], [each.origin for each in shown])
     return Objects.build(
-        boxes.cloud[rows], boxes.class_id[rows], box, boxes.instance[rows], masks,
-        distance=np.linalg.norm(boxes.centre[rows], axis=1), visible=[each.share for each in shown],
+        boxes.cloud[rows],
+        boxes.class_id[rows],
+        box,
+        boxes.instance[rows],
+        masks,
+        distance=np.linalg.norm(boxes.centre[rows], axis=1),
+        visible=[each.share for each in shown],
         cuboid=solids[rows],
-    )  # fmt: skip
+    )
 
 
 def _box(origin: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int, int, int]:

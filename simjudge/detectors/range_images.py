@@ -97,9 +97,12 @@ class RangeGrid(ShortRepr):
     def content(self) -> dict[str, Any]:
         """What result.json says of it."""
         return {
-            "rows": len(self.elevation), "columns": self.columns, "rings": self.rings,
-            "elevations_deg": np.round(np.degrees(self.elevation), 4).tolist(), "pixel_height": self.pixel_height,
-        }  # fmt: skip
+            "rows": len(self.elevation),
+            "columns": self.columns,
+            "rings": self.rings,
+            "elevations_deg": np.round(np.degrees(self.elevation), 4).tolist(),
+            "pixel_height": self.pixel_height,
+        }
 
     def describe(self) -> str:
         """Rows, columns and elevations, for a person to read."""
@@ -238,9 +241,13 @@ def mark_points(points: FloatArray, cuboids: FloatArray, grid: RangeGrid) -> Sil
 def _inside(points: FloatArray, cuboid: FloatArray) -> BoolArray:
     offset = points - cuboid[:3]
     cos, sin = math.cos(cuboid[6]), math.sin(cuboid[6])
-    own = np.column_stack([
-        cos * offset[:, 0] + sin * offset[:, 1], cos * offset[:, 1] - sin * offset[:, 0], offset[:, 2],
-    ])  # fmt: skip
+    own = np.column_stack(
+        [
+            cos * offset[:, 0] + sin * offset[:, 1],
+            cos * offset[:, 1] - sin * offset[:, 0],
+            offset[:, 2],
+        ]
+    )
     return np.asarray((np.abs(own) <= cuboid[3:6] / 2).all(1))
 
 

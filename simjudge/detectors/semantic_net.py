@@ -66,8 +66,10 @@ class SemanticNet(ShortRepr, ShownDetector):
         shape, out = session.get_inputs()[0].shape, session.get_outputs()[0].shape
         fits = len(shape) == 4 and len(out) == 4 and shape[1] == 3
         if not fits or not all(isinstance(side, int) for side in (*shape[2:], out[1])):
-            raise SimjudgeError(f"{path}: takes {shape} and gives {out}; (batch, 3, H, W) and (batch, classes, h, w)"
-                                " of fixed sizes are needed")  # fmt: skip
+            raise SimjudgeError(
+                f"{path}: takes {shape} and gives {out}; (batch, 3, H, W) and (batch, classes, h, w)"
+                " of fixed sizes are needed"
+            )
         if sorted(names) != list(range(out[1])) or out[1] > MOST_CLASSES:
             raise SimjudgeError(f"{path}: names {len(names)} classes and scores {out[1]}; export it again")
         return cls(path.stem, names, (shape[3], shape[2]), hash_files(path), session)
@@ -142,9 +144,13 @@ def predict_semantic(
             advance(indices[-1] + 1, len(frames))
     done = np.array([data is not None for data in predicted], np.bool_)
     found = replace(
-        frames, predicted_semantic=EncodedLabels(predicted), predicted=frames.predicted | done, class_names=names,
-        losses=losses, detector=record_detector(loaded),  # type: ignore[arg-type]
-    )  # fmt: skip
+        frames,
+        predicted_semantic=EncodedLabels(predicted),
+        predicted=frames.predicted | done,
+        class_names=names,
+        losses=losses,
+        detector=record_detector(loaded),  # type: ignore[arg-type]
+    )
     return write_where_asked(found, out, to)
 
 

@@ -192,14 +192,22 @@ def export_net(net: Any, names: list[str], out: Path, size: tuple[int, int]) -> 
     with tempfile.TemporaryDirectory(prefix="simjudge-train-") as temporary:
         file = Path(temporary) / "net.onnx"
         torch.onnx.export(
-            net, (torch.zeros(1, 3, size[1], size[0]),), str(file), input_names=["images"], output_names=["scores"],
-            dynamic_axes={"images": {0: "batch"}, "scores": {0: "batch"}}, opset_version=17, dynamo=False,
-        )  # fmt: skip
+            net,
+            (torch.zeros(1, 3, size[1], size[0]),),
+            str(file),
+            input_names=["images"],
+            output_names=["scores"],
+            dynamic_axes={"images": {0: "batch"}, "scores": {0: "batch"}},
+            opset_version=17,
+            dynamo=False,
+        )
         network = onnx.load(str(file))
     metadata: Mapping[str, Any] = {
-        "task": TASK, "names": dict(enumerate(names)), "imgsz": [size[1], size[0]],
+        "task": TASK,
+        "names": dict(enumerate(names)),
+        "imgsz": [size[1], size[0]],
         "description": f"{out.stem}, trained by simjudge",
-    }  # fmt: skip
+    }
     onnx.helper.set_model_props(network, {key: str(value) for key, value in metadata.items()})
     onnx.checker.check_model(network)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -268,9 +276,12 @@ class SemanticTraining:
 
 
 def train_semantic(
-    split: TrainingSplit, out: Path, settings: TrainingSettings, epoch_done: Callable[[SemanticEpoch, int], None],
+    split: TrainingSplit,
+    out: Path,
+    settings: TrainingSettings,
+    epoch_done: Callable[[SemanticEpoch, int], None],
     advance: Advance,
-) -> tuple[SemanticTraining, Losses]:  # fmt: skip
+) -> tuple[SemanticTraining, Losses]:
     """Train, and export the weights that did best on the validation side.
 
     Ctrl-C ends the training early; the best weights so far are exported.
@@ -382,9 +393,10 @@ def _varied(image: RgbImage, labels: LabelPicture, rng: np.random.Generator) -> 
     size = (width, height)
     image = np.asarray(cv2.warpAffine(image, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT))
     labels = np.asarray(
-        cv2.warpAffine(labels, matrix, size, flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT,
-                       borderValue=UNLABELLED)
-    )  # fmt: skip
+        cv2.warpAffine(
+            labels, matrix, size, flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=UNLABELLED
+        )
+    )
     if rng.random() < 0.5:
         image, labels = image[:, ::-1], labels[:, ::-1]
     return np.ascontiguousarray(image), np.ascontiguousarray(labels)
@@ -427,9 +439,16 @@ class TrainedSemanticNet(TrainedModel):
 
 
 def train_net(
-    split: TrainingSplit, losses: Losses, data: Path, out: Path, settings: TrainingSettings, command: str, *,
-    progress: ProgressBar, log: Log,
-) -> TrainedSemanticNet:  # fmt: skip
+    split: TrainingSplit,
+    losses: Losses,
+    data: Path,
+    out: Path,
+    settings: TrainingSettings,
+    command: str,
+    *,
+    progress: ProgressBar,
+    log: Log,
+) -> TrainedSemanticNet:
     """Train a net on a split of a set, and write its card."""
 
     def epoch_done(epoch: SemanticEpoch, of: int) -> None:
@@ -469,10 +488,13 @@ def _card(
             "seed": settings.seed,
         },
         "valid": {
-            "epoch": best.number, "mean_iou": best.mean_iou, "pixel_accuracy": best.accuracy, "iou": training.iou,
+            "epoch": best.number,
+            "mean_iou": best.mean_iou,
+            "pixel_accuracy": best.accuracy,
+            "iou": training.iou,
         },
         **epoch_facts(training),
-    }  # fmt: skip
+    }
 
 
 def _page(facts: dict[str, Any]) -> str:

@@ -59,10 +59,11 @@ class TrainingSettings(ReadSettings, panel="Training"):
     """
 
     task: str = setting(
-        DETECT, "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
+        DETECT,
+        "What is learnt: detect, boxes; segment-semantic, the class of every pixel, from label pictures.",
         choices=(DETECT, SEMANTIC),
         common=True,
-    )  # fmt: skip
+    )
     epochs: int = setting(100, "Times that every image is learned from.", low=1, high=100_000, common=True)
     imgsz: int = setting(
         640, "Side of the net's square input, a multiple of 32.", unit="px", low=32, high=16_384, common=True
@@ -88,14 +89,18 @@ class TrainingSettings(ReadSettings, panel="Training"):
     step: int | None = setting(None, "Images to an optimizer step; not given, those of a batch.", low=1, high=65_536)
     device: str = setting("", "Device: cpu, 0, ...; the best there is by default.", common=True)
     windows: int = setting(
-        0, "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
-        low=0, high=1000,
-    )  # fmt: skip
+        0,
+        "Learn from so many windows of imgsz x imgsz cut out of each image, not from whole ones scaled.",
+        low=0,
+        high=1000,
+    )
     input_size: tuple[int, int] | None = setting(
-        None, "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
-        unit="px", form=_INPUT,
+        None,
+        "Input of the exported model, multiples of 32; not given, imgsz x imgsz, and 512x256 for pixels.",
+        unit="px",
+        form=_INPUT,
         option="input",
-    )  # fmt: skip
+    )
 
     def __post_init__(self) -> None:
         """Check the values, one by one and together."""

@@ -97,11 +97,13 @@ class Pose:
         # By hand: this is asked for thousands of times a second, and SciPy is slow for a single quaternion.
         x, y, z, w = self.orientation
         twice = 2 / (x * x + y * y + z * z + w * w)
-        return np.array([
-            [1 - twice * (y * y + z * z), twice * (x * y - z * w), twice * (x * z + y * w)],
-            [twice * (x * y + z * w), 1 - twice * (x * x + z * z), twice * (y * z - x * w)],
-            [twice * (x * z - y * w), twice * (y * z + x * w), 1 - twice * (x * x + y * y)],
-        ])  # fmt: skip
+        return np.array(
+            [
+                [1 - twice * (y * y + z * z), twice * (x * y - z * w), twice * (x * z + y * w)],
+                [twice * (x * y + z * w), 1 - twice * (x * x + z * z), twice * (y * z - x * w)],
+                [twice * (x * z - y * w), twice * (y * z + x * w), 1 - twice * (x * x + y * y)],
+            ]
+        )
 
     def matrix(self) -> FloatArray:
         """The 4 x 4 homogeneous matrix, body to world."""

@@ -61,8 +61,13 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     back = np.flatnonzero(np.diff(stamp[kept]) < 0)
     if len(back):
         row = int(kept[back[0] + 1])
-        log.warning("%s: %d %s come later than their stamps say, the first: %s; they are put in order of their stamps",
-                    blank.name, len(back), what, where(row))  # fmt: skip
+        log.warning(
+            "%s: %d %s come later than their stamps say, the first: %s; they are put in order of their stamps",
+            blank.name,
+            len(back),
+            what,
+            where(row),
+        )
     kept = kept[np.argsort(stamp[kept], kind="stable")]
     repeated = np.r_[False, np.diff(stamp[kept]) == 0]
     first = kept[np.maximum.accumulate(np.where(repeated, 0, np.arange(len(kept))))]

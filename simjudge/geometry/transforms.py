@@ -159,8 +159,14 @@ class TransformTree:
             if frame not in known:
                 raise SimjudgeError(f"{self.name}: has no frame {frame}; it has {', '.join(known) or 'none'}")
         above_child, above_parent = self._above(child), self._above(parent)
-        top = next((frame for frame in [parent, *(each.parent for each in above_parent)]
-                    if frame in [child, *(each.parent for each in above_child)]), None)  # fmt: skip
+        top = next(
+            (
+                frame
+                for frame in [parent, *(each.parent for each in above_parent)]
+                if frame in [child, *(each.parent for each in above_child)]
+            ),
+            None,
+        )
         if top is None:
             raise SimjudgeError(f"{self.name}: {parent} and {child} are not connected; links: {self._listed()}")
         down = _until(above_child, top, child)
@@ -180,12 +186,17 @@ class TransformTree:
     def _cleaned(self, link: TransformLink, losses: Losses) -> Trajectory:
         name = f"{self.name} {link.parent} -> {link.child}"
         rows = Trajectory(
-            name, link.parent, link.child, np.array(link.stamp, np.int64), np.array(link.position, np.float64),
+            name,
+            link.parent,
+            link.child,
+            np.array(link.stamp, np.int64),
+            np.array(link.position, np.float64),
             np.array(link.orientation, np.float64),
-        )  # fmt: skip
+        )
         if link.static:
-            rows = Trajectory(name, link.parent, link.child, np.zeros(1, np.int64), rows.position[-1:],
-                              rows.orientation[-1:])  # fmt: skip
+            rows = Trajectory(
+                name, link.parent, link.child, np.zeros(1, np.int64), rows.position[-1:], rows.orientation[-1:]
+            )
         return clean_trajectory(rows, lambda row: f"{name} at {rows.stamp[row] / _SECOND:.3f} s", losses, "transforms")
 
     def _listed(self) -> str:

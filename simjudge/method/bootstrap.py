@@ -176,9 +176,16 @@ class DrawnSamples(ShortRepr):
         rank_of[order] = np.arange(count)
         block = None if numbers.block is None else numbers.block[order]
         return cls(
-            residual[order], found[order], expectation[order, 1].copy(), order < count_a, numbers.unit[order], block,
-            rank_of, expectation, expected is not None,
-        )  # fmt: skip
+            residual[order],
+            found[order],
+            expectation[order, 1].copy(),
+            order < count_a,
+            numbers.unit[order],
+            block,
+            rank_of,
+            expectation,
+            expected is not None,
+        )
 
     @property
     def counted_block(self) -> IntArray:
@@ -241,9 +248,15 @@ class DrawnRows(ShortRepr):
         return self.chance, self.around, self.around_square, self.extreme
 
     def add_block(
-        self, near: Neighbours, rows: slice, members: Members, samples: DrawnSamples, count_a: int, min_batch: int,
+        self,
+        near: Neighbours,
+        rows: slice,
+        members: Members,
+        samples: DrawnSamples,
+        count_a: int,
+        min_batch: int,
         cells: DrawnCells,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take a block of rows in. `members` are the samples of each row, by number: A's below `count_a`."""
         row = np.repeat(np.arange(len(near.row)), np.diff(members.start))
         of_a = members.item < count_a
@@ -256,9 +269,22 @@ class DrawnRows(ShortRepr):
         arrays = (samples.residual, samples.found, samples.found_share, samples.from_a, samples.unit, block, cells.cell)
         seen = [np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_) for numbers in (samples.unit, block)]
         add_drawn(
-            near.start, near.rank, own, expected, samples.adjusted, arrays, cells.normal, cells.sign, min_batch, *seen,
-            self.units[rows], self.w1[rows], self.noise[rows], self.square[rows], *self.by_draw(),
-        )  # fmt: skip
+            near.start,
+            near.rank,
+            own,
+            expected,
+            samples.adjusted,
+            arrays,
+            cells.normal,
+            cells.sign,
+            min_batch,
+            *seen,
+            self.units[rows],
+            self.w1[rows],
+            self.noise[rows],
+            self.square[rows],
+            *self.by_draw(),
+        )
         self.own[rows] = np.where(self.w1[rows] >= 0, own, 0.0)
         self.untold[rows] = np.where(self.w1[rows] == UNTOLD, own, 0.0)
 
@@ -345,9 +371,21 @@ class Bootstrap(ShortRepr):
         scatter = float(weight @ (w1 - weight @ w1) ** 2) * float(weight @ weight)
         error = float(np.sqrt(left * scatter))
         return cls(
-            float(max(compared, joined)), weight, batches[0].units[kept], w1, noise, square, chance, around,
-            around_square, extreme, joined, error, largest, total / joined,
-        )  # fmt: skip
+            float(max(compared, joined)),
+            weight,
+            batches[0].units[kept],
+            w1,
+            noise,
+            square,
+            chance,
+            around,
+            around_square,
+            extreme,
+            joined,
+            error,
+            largest,
+            total / joined,
+        )
 
     @classmethod
     def together(cls, parts: Sequence[Bootstrap]) -> Bootstrap | None:

@@ -117,9 +117,26 @@ def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_f
 
 @njit(cache=True, nogil=True)
 def add_drawn(
-    start, rank, own, expected, adjusted, samples, normal, sign, min_batch, seen_unit, seen_block,
-    row_units, row_w1, row_noise, row_square, chance, around, around_square, extreme,
-):  # fmt: skip
+    start,
+    rank,
+    own,
+    expected,
+    adjusted,
+    samples,
+    normal,
+    sign,
+    min_batch,
+    seen_unit,
+    seen_block,
+    row_units,
+    row_w1,
+    row_noise,
+    row_square,
+    chance,
+    around,
+    around_square,
+    extreme,
+):
     """Add to the sums over draws what every row gives that is compared.
 
     Args:

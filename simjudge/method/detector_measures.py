@@ -161,9 +161,14 @@ class DetectorMeasure:
 
 
 def mean_estimate(
-    value: FloatArray, unit: IntArray, block: IntArray, *, event: float | None = None,
-    weight: FloatArray | None = None, cell: IntArray | None = None,
-) -> SideEstimate | None:  # fmt: skip
+    value: FloatArray,
+    unit: IntArray,
+    block: IntArray,
+    *,
+    event: float | None = None,
+    weight: FloatArray | None = None,
+    cell: IntArray | None = None,
+) -> SideEstimate | None:
     """A weighted mean of rows.
 
     Args:

@@ -14,9 +14,12 @@ _SIDES = ("false_positives_a", "map50_a", "map50_95_a", "false_positives_b", "ma
 _POINTWISE = ("pointwise_pairs", "pointwise_mean_difference")
 _STUDY = ("p_study", "verdict_study")
 _CODES = (
-    ("verdict", Verdict), ("verdict_study", Verdict), ("verdict_reason", Reason), ("verdict_below", Verdict),
+    ("verdict", Verdict),
+    ("verdict_study", Verdict),
+    ("verdict_reason", Reason),
+    ("verdict_below", Verdict),
     ("verdict_above", Verdict),
-)  # fmt: skip
+)
 _GROUPS = (("false_positives_a", _SIDES), ("pointwise_pairs", _POINTWISE), ("verdict_study", _STUDY))
 """Fields that a file has only where the first one is known."""
 

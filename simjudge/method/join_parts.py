@@ -95,11 +95,15 @@ class PairPart(ShortRepr):
     def empty(cls, pair: PooledPair, rows: int, thetas: int) -> PairPart:
         """Room for the numbers of a part of so many rows, at so many thresholds."""
         return cls(
-            np.empty((rows, thetas)), np.empty((rows, thetas)), np.empty((rows, thetas, 2), np.int64),
-            np.zeros(len(pair.performance), np.uint8), np.empty(rows, np.int64), np.empty(rows),
+            np.empty((rows, thetas)),
+            np.empty((rows, thetas)),
+            np.empty((rows, thetas, 2), np.int64),
+            np.zeros(len(pair.performance), np.uint8),
+            np.empty(rows, np.int64),
+            np.empty(rows),
             None if pair.covariates is None else np.empty((rows, pair.covariates.shape[1])),
             [] if pair.drawn is None else [DrawnRows.zeros(rows, pair.draws) for _ in range(thetas)],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -92,10 +92,23 @@ class KindSums(ShortRepr):
                 [np.bincount(row, drawn.expectation[item, k], len(count)) / count for k in range(2)], axis=1
             )
             add_kinds(
-                near.start, near.rank, expected, drawn.adjusted, arrays, by_rank,
-                np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]), item, bits, method.min_batch_size, *seen,
-                self.contexts, self.performance, self.chance, self.noise, self.held,
-            )  # fmt: skip
+                near.start,
+                near.rank,
+                expected,
+                drawn.adjusted,
+                arrays,
+                by_rank,
+                np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]),
+                item,
+                bits,
+                method.min_batch_size,
+                *seen,
+                self.contexts,
+                self.performance,
+                self.chance,
+                self.noise,
+                self.held,
+            )
             for each in seen:
                 each[:] = 0
 

@@ -131,9 +131,19 @@ class PooledPair(ShortRepr):
         from_a = order < count_a
         covariates = None if pair.covariates is None else pair.covariates[order]
         return cls(
-            samples, ranks, count_a, rank_of, performance[order], from_a, matches, drawn, drawn_ranks, cells,
-            covariates, None if covariates is None else covariate_spread(covariates, ~from_a),
-        )  # fmt: skip
+            samples,
+            ranks,
+            count_a,
+            rank_of,
+            performance[order],
+            from_a,
+            matches,
+            drawn,
+            drawn_ranks,
+            cells,
+            covariates,
+            None if covariates is None else covariate_spread(covariates, ~from_a),
+        )
 
     @property
     def draws(self) -> int:

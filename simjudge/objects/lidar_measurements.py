@@ -59,17 +59,37 @@ EMPTY = "scans without a point"
 NO_GROUND = "scans in which no ground was found"
 UNREADABLE = "clouds that cannot be read"
 WHOLE_METRICS = {
-    "precision": "", "recall": "", "points": "", "points above ground": "", "clusters": "",
-    "J1": "m^2", "J2": "m^4", "J3": "m^6",
-    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
-}  # fmt: skip
+    "precision": "",
+    "recall": "",
+    "points": "",
+    "points above ground": "",
+    "clusters": "",
+    "J1": "m^2",
+    "J2": "m^4",
+    "J3": "m^6",
+    "J1 by intensity": "m^2",
+    "J2 by intensity": "m^4",
+    "J3 by intensity": "m^6",
+}
 """Of a scan, with units."""
 OBJECT_METRICS = {
-    "points": "", "intensity": "", "found": "", "length": "m", "width": "m", "height": "m", "yaw error": "deg",
-    "centre inside": "", "offset along": "m", "offset across": "m",
-    "J1": "m^2", "J2": "m^4", "J3": "m^6",
-    "J1 by intensity": "m^2", "J2 by intensity": "m^4", "J3 by intensity": "m^6",
-}  # fmt: skip
+    "points": "",
+    "intensity": "",
+    "found": "",
+    "length": "m",
+    "width": "m",
+    "height": "m",
+    "yaw error": "deg",
+    "centre inside": "",
+    "offset along": "m",
+    "offset across": "m",
+    "J1": "m^2",
+    "J2": "m^4",
+    "J3": "m^6",
+    "J1 by intensity": "m^2",
+    "J2 by intensity": "m^4",
+    "J3 by intensity": "m^6",
+}
 """Of an object, with units."""
 _INVARIANTS = ("J1", "J2", "J3")
 _SQUARE = 0.8
@@ -206,9 +226,14 @@ def _of_cloud(predictions: CloudPredictions, index: int) -> CloudPredictions:
 
 
 def _measure_scan(
-    cloud: Cloud, found: CloudObjects, farthest: float, boxes: CloudBoxes, rows: IntArray, travel: FloatArray,
+    cloud: Cloud,
+    found: CloudObjects,
+    farthest: float,
+    boxes: CloudBoxes,
+    rows: IntArray,
+    travel: FloatArray,
     settings: LidarObjectSettings,
-) -> _Scan:  # fmt: skip
+) -> _Scan:
     held = lidar_points(cloud.table, cloud.where)
     # What the lidar's own car returns belongs to nothing.
     kept = ~found.own[held.seen]
@@ -232,12 +257,13 @@ def _measure_scan(
     assigned = _assign(boxes, rows, found, settings.cuboid_distance)
     _measure_cuboids(objects, boxes, rows, found, assigned, travel)
     whole = {
-        "points": float(len(all_points)), "points above ground": float(len(points)),
+        "points": float(len(all_points)),
+        "points above ground": float(len(points)),
         "clusters": float(len(found.cuboids)),
         "precision": float(inside.mean()) if len(points) else np.nan,
         "recall": float((assigned >= 0).mean()) if len(rows) else np.nan,
         **_invariants(points, intensity),
-    }  # fmt: skip
+    }
     return _Scan(len(all_points), bool(found.ground.any()), whole, objects)
 
 
@@ -274,9 +300,13 @@ def _assign(boxes: CloudBoxes, rows: IntArray, found: CloudObjects, distance: fl
 
 
 def _measure_cuboids(
-    objects: dict[str, FloatArray], boxes: CloudBoxes, rows: IntArray, found: CloudObjects, assigned: IntArray,
+    objects: dict[str, FloatArray],
+    boxes: CloudBoxes,
+    rows: IntArray,
+    found: CloudObjects,
+    assigned: IntArray,
     travel: FloatArray,
-) -> None:  # fmt: skip
+) -> None:
     """Sizes, yaw and place of the found cuboids beside the true ones."""
     objects["found"][:] = assigned >= 0
     for number in np.flatnonzero(assigned >= 0).tolist():

@@ -171,8 +171,10 @@ def lidar_objects(
     if kind != NO_TRUTH and not truth[0].names:
         log(f"note: {real.name} and {virtual.name} have no cuboid in common ({kind}): whole scans are compared alone")
     predicted = _predicted(sets, chosen, log)
-    sides = [LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
-             for clouds, scans, cuboids in zip(sets, poses, truth, strict=True)]  # fmt: skip
+    sides = [
+        LidarSide(clouds, scan_times(clouds), scans, cuboids, clouds.predictions if predicted else None)
+        for clouds, scans, cuboids in zip(sets, poses, truth, strict=True)
+    ]
     measured = [measure_scans(side, detector, chosen, lost, progress) for side in sides]
     series = _series(measured[:2])
     pair = None
@@ -199,16 +201,21 @@ def _predicted(sets: Sequence[CloudSet], settings: LidarObjectSettings, log: Log
 
 def _poses(clouds: CloudSet, settings: LidarObjectSettings, losses: Losses, log: Log) -> ScanPoses | None:
     if not clouds.poses:
-        log(f"note: {clouds.name}: it is not known where its lidar was: no occupancy maps, and objects do not stand in"
-            " a fixed frame")  # fmt: skip
+        log(
+            f"note: {clouds.name}: it is not known where its lidar was: no occupancy maps, and objects do not stand in"
+            " a fixed frame"
+        )
         return None
     return scan_poses(clouds, settings.max_speed, losses)
 
 
 def _truth(
-    sets: Sequence[CloudSet], poses: Sequence[ScanPoses | None], settings: LidarObjectSettings,
-    detector: LidarCuboidFile, log: Log,
-) -> tuple[str, list[TrueCuboids]]:  # fmt: skip
+    sets: Sequence[CloudSet],
+    poses: Sequence[ScanPoses | None],
+    settings: LidarObjectSettings,
+    detector: LidarCuboidFile,
+    log: Log,
+) -> tuple[str, list[TrueCuboids]]:
     """Where the truth comes from, and the truth of each set.
 
     The real and the virtual set choose it. A second real one is measured by the same truth, or has none.
@@ -234,9 +241,10 @@ def _truth(
             f"--truth {kind}: {lacking}: it is not known where its lidar was; give a recording with odometry or tf"
         )
     standing = (
-        standing_labels(sets[1], poses[1], settings) if kind == TRUTH_SCENE
+        standing_labels(sets[1], poses[1], settings)
+        if kind == TRUTH_SCENE
         else survey_cuboids(sets[0], poses[0], settings)
-    )  # fmt: skip
+    )
     log(f"note: the truth is {len(standing)} standing cuboids of the {kind} in the fixed frame")
     return kind, [
         unknown_cuboids() if scans is None else cuboids_in_scans(standing, scans, detector.farthest) for scans in poses

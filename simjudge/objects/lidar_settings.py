@@ -56,13 +56,19 @@ class CuboidSettings(Settings, panel="Cuboids in clouds"):
         None, "File that says how ground, clusters and cuboids are found in clouds (detector: lidar_cuboids)."
     )
     cuboid_distance: float = setting(
-        0.5, "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
-        unit="m", low=0, high=100,
-    )  # fmt: skip
+        0.5,
+        "Greatest distance of a found cuboid's centre from the truth's; at least half the truth's diagonal.",
+        unit="m",
+        low=0,
+        high=100,
+    )
     truth_margin: float = setting(
-        0.1, "Margin around true cuboids, to the sides and upwards, within which points are theirs.", unit="m", low=0,
+        0.1,
+        "Margin around true cuboids, to the sides and upwards, within which points are theirs.",
+        unit="m",
+        low=0,
         high=10,
-    )  # fmt: skip
+    )
     range_bins: tuple[float, ...] = setting((0.0, 10.0, 20.0, 30.0, 50.0, 80.0), "Edges of the tables' ranges, metres.")
 
 
@@ -73,8 +79,9 @@ class SurveySettings(Settings, panel="Survey of the real clouds"):
     survey_cell: float = setting(0.5, "Cell of the survey's ground.", unit="m", low=0.05, high=10)
     survey_slope: float = setting(0.15, "Steepest slope of the survey's ground, rise over run.", low=0, high=5)
     survey_window: float = setting(10.0, "Radius of the largest object in the survey.", unit="m", low=0.1, high=200)
-    survey_height: float = setting(0.3, "Height above the survey's ground from which points are objects.", unit="m",
-                                   low=0.01, high=10)  # fmt: skip
+    survey_height: float = setting(
+        0.3, "Height above the survey's ground from which points are objects.", unit="m", low=0.01, high=10
+    )
     survey_gap: float = setting(
         0.5, "Distance between points of one object in the survey.", unit="m", low=0.01, high=10
     )

@@ -112,9 +112,16 @@ class OccupancyMap:
         self.scans += 1
         places = np.array([*self.extent.corner, self.extent.cells_per_metre, *ground])
         enter_beams(
-            self.log_odds, self._last, self.scans, beams.origin, beams.end, beams.returned, places, self._limits,
+            self.log_odds,
+            self._last,
+            self.scans,
+            beams.origin,
+            beams.end,
+            beams.returned,
+            places,
+            self._limits,
             self._odds,
-        )  # fmt: skip
+        )
 
     @property
     def known(self) -> BoolArray:
@@ -222,8 +229,10 @@ def map_agreement(real: OccupancyMap, virtual: OccupancyMap) -> MapAgreement:
         _agreement(occupied_real & both, occupied_virtual & both),
         _agreement(~occupied_real & both, ~occupied_virtual & both),
         _agreement(occupied_real, occupied_virtual),
-        int(both.sum()), int((known_real & ~both).sum()), int((known_virtual & ~both).sum()),
-    )  # fmt: skip
+        int(both.sum()),
+        int((known_real & ~both).sum()),
+        int((known_virtual & ~both).sum()),
+    )
 
 
 def agreement_picture(real: OccupancyMap, virtual: OccupancyMap) -> npt.NDArray[np.uint8]:
@@ -234,11 +243,14 @@ def agreement_picture(real: OccupancyMap, virtual: OccupancyMap) -> npt.NDArray[
     """
     _check_grids(real, virtual)
     # By state of the real map (unknown, free, occupied), then by that of the virtual one.
-    colours = np.array([
-        [UNKNOWN, FREE_IN_ONE, ONLY_VIRTUAL_KNOWN],
-        [FREE_IN_ONE, FREE, ONLY_VIRTUAL],
-        [ONLY_REAL_KNOWN, ONLY_REAL, OCCUPIED],
-    ], np.uint8)  # fmt: skip
+    colours = np.array(
+        [
+            [UNKNOWN, FREE_IN_ONE, ONLY_VIRTUAL_KNOWN],
+            [FREE_IN_ONE, FREE, ONLY_VIRTUAL],
+            [ONLY_REAL_KNOWN, ONLY_REAL, OCCUPIED],
+        ],
+        np.uint8,
+    )
     return np.ascontiguousarray(colours[_state(real), _state(virtual)][::-1])
 
 

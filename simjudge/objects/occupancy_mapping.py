@@ -191,9 +191,16 @@ def fit_ground(points: FloatArray) -> FloatArray | None:
     if len(near) < _LEAST_POINTS:
         return None
     plane = fit_ground_plane(
-        near, np.full(near.shape, np.nan), distance=0.15, contact=0.15, angle_deg=90.0, slope_deg=20.0, trials=100,
-        least=0.05, seed=0,
-    )  # fmt: skip
+        near,
+        np.full(near.shape, np.nan),
+        distance=0.15,
+        contact=0.15,
+        angle_deg=90.0,
+        slope_deg=20.0,
+        trials=100,
+        least=0.05,
+        seed=0,
+    )
     if plane is None or np.linalg.eigvalsh(np.cov(near[plane.ground, :2].T))[0] < _LEAST_WIDTH**2:
         return None
     return np.array([*plane.normal, plane.offset])

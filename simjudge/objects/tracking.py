@@ -265,11 +265,14 @@ def follow_objects(
     else:
         real, virtual = (
             follow(
-                seen, frames.stamp, gap=settings.track_gap, reach=settings.track_reach,
+                seen,
+                frames.stamp,
+                gap=settings.track_gap,
+                reach=settings.track_reach,
                 least_frames=settings.track_frames,
             )
             for seen, frames in zip(sightings, sets, strict=True)
-        )  # fmt: skip
+        )
         pairs = pair_tracks(real, virtual, *sets, settings.match_distance)
     subject = tuple(f"{real.class_name[i]} {real.name[i]}" for i, _ in pairs)
     _log_unpaired(sets, (real, virtual), pairs, log)

@@ -469,8 +469,9 @@ class _Panel:
             name: names.get(_middle(at, more.get(f"{name[0]}_end")), "")
             for name, names, at in zip(("x_name", "y_name"), self.names, (x, y), strict=True)
         }
-        return DrawnMark(**self.start, series="" if series.startswith("_") else series, mark=mark, x=x, y=y,
-                         **named, **more)  # fmt: skip
+        return DrawnMark(
+            **self.start, series="" if series.startswith("_") else series, mark=mark, x=x, y=y, **named, **more
+        )
 
     def _tips(self, artist: Any) -> Sequence[str]:
         return self.figure.tooltips.get(artist.get_gid() or "", [])

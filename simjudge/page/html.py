@@ -252,9 +252,7 @@ class ResultPage(Generic[Saved]):
         pages_only = ("latex", "label") if self.write_table is not None else ("csv", "latex", "label")
         unused = [name for name in pages_only if getattr(settings, name) is not None]
         if unused:
-            raise UsageError(
-                f"--{unused[0]} is for results of compare and sweep; {folder} is {self.noun}{self.tables}"
-            )
+            raise UsageError(f"--{unused[0]} is for results of compare and sweep; {folder} is {self.noun}{self.tables}")
         for path, is_own in ((out, is_report), (settings.csv, self._is_table)):
             if path is not None and check_output(path, is_own, overwrite=settings.overwrite):
                 log(f"note: {path} is there already and will be replaced")

@@ -71,16 +71,17 @@ class RecordingPageSettings(Settings, panel="Page of a recording"):
         radius: metres around the sensor that its pictures of clouds show; None chooses.
     """
 
-    instants: int = setting(
-        4, "How many instants show its clouds, spread evenly over it.", low=1, high=1000
-    )
+    instants: int = setting(4, "How many instants show its clouds, spread evenly over it.", low=1, high=1000)
     at: tuple[float, ...] | None = setting(
         None, "These instants instead, from its first cloud, as 1.5,3.", unit="s", low=0
     )
     radius: float | None = setting(
-        None, "How far around the car its clouds are shown; by default a square with nearly all of it.",
-        unit="m", low=0.01, high=100_000,
-    )  # fmt: skip
+        None,
+        "How far around the car its clouds are shown; by default a square with nearly all of it.",
+        unit="m",
+        low=0.01,
+        high=100_000,
+    )
     topic: str | None = setting(None, "Topic of the clouds; by default all that a sensor measured.")
     image_topic: str | None = setting(None, "Topic of the camera's pictures beside the clouds.")
 

@@ -164,9 +164,11 @@ class AblationResult:
 
     def _rank(self, variant: str, near: Mapping[str, ResultEntry]) -> VariantRank:
         against = [
-            each.comparison.overall for question in _AGAINST_BASELINE for each in self.answers(question)
+            each.comparison.overall
+            for question in _AGAINST_BASELINE
+            for each in self.answers(question)
             if each.variant == variant
-        ]  # fmt: skip
+        ]
         gaps = [value for each in against if (value := each.numbers.gap) is not None]
         return VariantRank(
             variant,
@@ -443,11 +445,12 @@ def make_ablation_view(result: AblationResult, folder: str, embedder: FigureEmbe
     names = {"real": result.real, "baseline": result.baseline}
     questions = [
         QuestionView(
-            title, _COMPARED[question].format(**names),
+            title,
+            _COMPARED[question].format(**names),
             _embedded(embedder, question_figure(result, question)) if result.answers(question) else Markup(),
         )
         for question, title in QUESTIONS.items()
-    ]  # fmt: skip
+    ]
     rows = [_row(each) for each in ranking]
     sentences = [*ranking_sentences(result), home_sentence(result)]
     pictures = {name: picture_in_page(own[0]) for name, own in read_pictures(result.sets).items()}

@@ -202,10 +202,13 @@ class SignalLayers:
         self._recording.log(
             self._path(CLOUDS, topic),
             self._rerun.Boxes3D(
-                centers=mount.to_world(boxes.centre), sizes=boxes.size, quaternions=quaternions,
-                colors=np.array(colours, np.uint8).reshape(-1, 3), labels=names,
+                centers=mount.to_world(boxes.centre),
+                sizes=boxes.size,
+                quaternions=quaternions,
+                colors=np.array(colours, np.uint8).reshape(-1, 3),
+                labels=names,
             ),
-        )  # fmt: skip
+        )
 
     def show_imu(self, topic: str, turning: Triple | None, force: Triple | None) -> None:
         """Show a reading of an IMU as points of curves.

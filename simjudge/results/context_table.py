@@ -88,14 +88,45 @@ SHOWN_ROWS = 5
 """Contexts that a notebook shows of the table."""
 _TEXT_COLUMNS = ("set", "frame", "class_name")
 _NUMBER_COLUMNS = (
-    "object", "width", "height", "class_id", "distance", "visible", "x0", "y0", "x1", "y1", "predicted_x0",
-    "predicted_y0", "predicted_x1", "predicted_y1", "score", "performance", "in_overlap", "w1", "mean_difference",
-    "batch_a", "batch_b", "match_row", "match_similarity",
-)  # fmt: skip
+    "object",
+    "width",
+    "height",
+    "class_id",
+    "distance",
+    "visible",
+    "x0",
+    "y0",
+    "x1",
+    "y1",
+    "predicted_x0",
+    "predicted_y0",
+    "predicted_x1",
+    "predicted_y1",
+    "score",
+    "performance",
+    "in_overlap",
+    "w1",
+    "mean_difference",
+    "batch_a",
+    "batch_b",
+    "match_row",
+    "match_similarity",
+)
 _MAY_BE_EMPTY = (
-    "distance", "visible", "predicted_x0", "predicted_y0", "predicted_x1", "predicted_y1", "score", "w1",
-    "mean_difference", "batch_a", "batch_b", "match_row", "match_similarity",
-)  # fmt: skip
+    "distance",
+    "visible",
+    "predicted_x0",
+    "predicted_y0",
+    "predicted_x1",
+    "predicted_y1",
+    "score",
+    "w1",
+    "mean_difference",
+    "batch_a",
+    "batch_b",
+    "match_row",
+    "match_similarity",
+)
 _LARGEST_NUMBER = 2**32
 """Of rows, objects and pixels: boxes reach to a billion pixels at most."""
 

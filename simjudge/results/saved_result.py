@@ -184,9 +184,7 @@ class GapLimit:
         shown = [size for entry in overall if (size := entry.numbers.shown_gap) is not None]
         words = [f"a gap of {max(shown):.3f} would have been shown in about 80 of 100 cases"] if shown else []
         if blind:
-            words.append(
-                f"{blind} of {len(overall)} comparisons could not tell any gap (no overlap, or too few units)"
-            )
+            words.append(f"{blind} of {len(overall)} comparisons could not tell any gap (no overlap, or too few units)")
         return "; ".join(words)
 
 

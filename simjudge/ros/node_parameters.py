@@ -59,7 +59,8 @@ NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "ground_truth_node": declared(GroundTruthSettings),
     "validation_node": (*declared(ValidationSettings), *declared(CompareSettings), *DRIVE_ROWS),
     "objects_node": (
-        *declared(LiveObjectSettings), *chosen(CameraObjectSettings, LIVE_FOLLOWING),
+        *declared(LiveObjectSettings),
+        *chosen(CameraObjectSettings, LIVE_FOLLOWING),
         *chosen(OccupancySettings, LIVE_MAPPING),
     ),
     "replay_node": declared(ReplaySettings),
@@ -69,7 +70,7 @@ NODE_PARAMETERS: dict[str, tuple[Setting, ...]] = {
     "play_node": declared(PlaySettings),
     "record_node": declared(RecordSettings),
     "watch_node": declared(WatchSettings),
-}  # fmt: skip
+}
 """The settings that are parameters, by the node's name."""
 EVERY_NODE = ("use_sim_time", "start_type_description_service", "qos_overrides")
 """Parameters that rclpy gives to every node; those of `qos_overrides` have names below it."""
@@ -80,9 +81,16 @@ _WILDCARDS = ("**", "*")
 _LIKE = 0.75
 """Likeness from which an unknown node is one of ours, misspelled; others are somebody else's."""
 _POLICIES = (
-    "history", "depth", "reliability", "durability", "deadline", "lifespan", "liveliness", "liveliness_lease_duration",
+    "history",
+    "depth",
+    "reliability",
+    "durability",
+    "deadline",
+    "lifespan",
+    "liveliness",
+    "liveliness_lease_duration",
     "avoid_ros_namespace_conventions",
-)  # fmt: skip
+)
 """What `qos_overrides` may override."""
 _PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics")
 """Parameters that a graph sets for the order of its nodes; no sample names them."""
@@ -187,9 +195,7 @@ def _below(file: YamlFile, content: Any, location: tuple[str, ...]) -> Iterator[
             yield from _below(file, inner, here)
 
 
-def _parameters(
-    file: YamlFile, node: str, content: Any, location: tuple[str, ...], prefix: str
-) -> Iterator[_Entry]:
+def _parameters(file: YamlFile, node: str, content: Any, location: tuple[str, ...], prefix: str) -> Iterator[_Entry]:
     if not node or not isinstance(content, Mapping):
         raise error_at(file.path, (file,), location, f"{_KEY} must be a table of names and values, below a node's name")
     for key, value in content.items():

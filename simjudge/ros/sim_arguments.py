@@ -43,29 +43,53 @@ _PATIENCE = 120.0
 
 WORLD_ROWS = chosen(
     SimSettings,
-    ("scene", "camera", "vehicle", "engine", "driver", "laps", "sensors", "seed", "camera_rate", "lock_step", "speed",
-     "patience", "limit", "input_type", "frame_prefix"),
-)  # fmt: skip
+    (
+        "scene",
+        "camera",
+        "vehicle",
+        "engine",
+        "driver",
+        "laps",
+        "sensors",
+        "seed",
+        "camera_rate",
+        "lock_step",
+        "speed",
+        "patience",
+        "limit",
+        "input_type",
+        "frame_prefix",
+    ),
+)
 """Settings of the world that are launch arguments too."""
 DRIVE_ROWS = chosen(ValidationSettings, ("reference_drives",))
 ARGUMENTS = (
-    Argument("detector", "cones_red_green", "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
-             f" of one that comes with simjudge, or {_GROUND_TRUTH}."),
+    Argument(
+        "detector",
+        "cones_red_green",
+        "Detector that finds the cones: a .onnx, .pt or .yaml file, the name"
+        f" of one that comes with simjudge, or {_GROUND_TRUTH}.",
+    ),
     *arguments_of(WORLD_ROWS, scene="lab", camera="reference", patience="60.0"),
-    Argument("out", "", "Recording of the drive, x.mcap, x.db3 or a folder: images, labels, detections, odometry, tf,"
-             " input, sensors."),
-    Argument("record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.",
-             ("raw", "compressed", "both")),
+    Argument(
+        "out",
+        "",
+        "Recording of the drive, x.mcap, x.db3 or a folder: images, labels, detections, odometry, tf, input, sensors.",
+    ),
+    Argument(
+        "record", "raw", "Images to record, with out: raw, compressed (JPEG), or both.", ("raw", "compressed", "both")
+    ),
     *RECORDER_ARGUMENTS,
     Argument("reference", "", "Labelled and predicted recording, usually real, which the drive predicts: judge live."),
     Argument("reference_predictions", "", "Predictions for the reference, made earlier."),
-    Argument("detect_reference", "false", "Run the detector on the reference, in place of its own predictions.",
-             YES_NO),
+    Argument(
+        "detect_reference", "false", "Run the detector on the reference, in place of its own predictions.", YES_NO
+    ),
     *arguments_of(DRIVE_ROWS),
     Argument("result", "", "Folder for the result, written at the end; with reference or reference_drives."),
     *(each for each in method.ARGUMENTS if each.name != "seed"),
     *method.LIVE_ARGUMENTS,
-)  # fmt: skip
+)
 
 
 def sim_processes(values: Values, viewers: tuple[Process, ...]) -> tuple[Process, ...]:

@@ -42,9 +42,7 @@ def elevation_rows(given: str | Sequence[float]) -> tuple[float, float, int]:
     return low, high, rows
 
 
-_ELEVATIONS = TextForm(
-    elevation_rows, lambda rows: f"{rows[0]:g}:{rows[1]:g}:{rows[2]}", "LOWEST:HIGHEST:ROWS"
-)  # fmt: skip
+_ELEVATIONS = TextForm(elevation_rows, lambda rows: f"{rows[0]:g}:{rows[1]:g}:{rows[2]}", "LOWEST:HIGHEST:ROWS")
 
 
 OBJECTS, SEMANTIC = "objects", "semantic"
@@ -195,9 +193,12 @@ class ClassSettings(Settings, panel="Classes"):
     """The classes to judge."""
 
     classes: tuple[str, ...] | None = setting(
-        None, "Class to judge, or several with commas; labels and predictions of the others are taken away.",
-        form=_CLASSES, option="class", common=True,
-    )  # fmt: skip
+        None,
+        "Class to judge, or several with commas; labels and predictions of the others are taken away.",
+        form=_CLASSES,
+        option="class",
+        common=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +223,13 @@ class ContextSettings(Settings, panel="Contexts and performance"):
     """
 
     theta: float | None = setting(
-        None, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1,
-        by_preset=_by_preset("theta"), common=True,
-    )  # fmt: skip
+        None,
+        "Similarity threshold: IoU from which two patches count as similar.",
+        low=0,
+        high=1,
+        by_preset=_by_preset("theta"),
+        common=True,
+    )
     patch: tuple[int, int] | None = setting(
         None,
         "Size of the patch, height x width; auto: by the size of images and objects (of label pictures 120x120); of "
@@ -236,13 +241,16 @@ class ContextSettings(Settings, panel="Contexts and performance"):
     )
     chosen_patch: tuple[int, int] | None = None
     preset: str = setting(
-        "paper", "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
+        "paper",
+        "Named settings: paper, the method's defaults; cpd, those of the authors' public tool.",
         choices=tuple(PRESETS),
-    )  # fmt: skip
+    )
     mask_factor: float | None = setting(
-        None, "Factor by which the anchor's box grows before the patch outside of it is blanked.", low=0,
+        None,
+        "Factor by which the anchor's box grows before the patch outside of it is blanked.",
+        low=0,
         by_preset=_by_preset("mask_factor"),
-    )  # fmt: skip
+    )
     class_blind: bool = setting(default=False, help="One mask plane for all classes: Eq. [2] read literally.")
     masks: str = setting(
         AUTO_MASKS,
@@ -273,18 +281,24 @@ class LidarSettings(Settings, panel="Lidar"):
         CAMERA, "What both sets are of: camera, pictures; lidar, point clouds with cuboids.", choices=(CAMERA, LIDAR)
     )
     cuboid_iou: str = setting(
-        "3d", "Performance of an object, the IoU of cuboids in space (3d) or as seen from above (bev).",
-        choices=("3d", "bev"), option="iou",
-    )  # fmt: skip
+        "3d",
+        "Performance of an object, the IoU of cuboids in space (3d) or as seen from above (bev).",
+        choices=("3d", "bev"),
+        option="iou",
+    )
     paint: str = setting(
-        "cuboids", "What shows of an object in the range image: its cuboid, or the points in it.",
+        "cuboids",
+        "What shows of an object in the range image: its cuboid, or the points in it.",
         choices=("cuboids", "points"),
-    )  # fmt: skip
+    )
     range_columns: int = setting(1800, "Columns of the range image around the turn.", low=90, high=8192)
     elevations: tuple[float, float, int] | None = setting(
-        None, "Rows of the range image at even elevations; by default the rings of A, or where its clouds have none, 64"
-        " over its elevations.", unit="deg", form=_ELEVATIONS,
-    )  # fmt: skip
+        None,
+        "Rows of the range image at even elevations; by default the rings of A, or where its clouds have none, 64"
+        " over its elevations.",
+        unit="deg",
+        form=_ELEVATIONS,
+    )
     a_cloud_topic: str | None = setting(None, "Clouds of A where its recording has several: a topic.")
     b_cloud_topic: str | None = setting(None, "Clouds of B, likewise.")
 
@@ -294,12 +308,11 @@ class SemanticSettings(Settings, panel="Label pictures"):
     """What is judged, objects or the pixels of label pictures; and how those are cut into patches."""
 
     task: str = setting(
-        OBJECTS, "What is judged: objects, by their boxes or masks; semantic, label pictures in patches on a grid.",
+        OBJECTS,
+        "What is judged: objects, by their boxes or masks; semantic, label pictures in patches on a grid.",
         choices=(OBJECTS, SEMANTIC),
-    )  # fmt: skip
-    stride: int | None = setting(
-        None, "Distance of the patches; not given, they touch.", unit="px", low=1, high=4096
     )
+    stride: int | None = setting(None, "Distance of the patches; not given, they touch.", unit="px", low=1, high=4096)
     width: int | None = setting(
         None, "Width that pictures and labels are scaled to; not given, as they are.", unit="px", low=16, high=16_384
     )
@@ -316,9 +329,11 @@ class UnitSettings(Settings, panel="Certainty"):
     """
 
     block: float | None = setting(
-        None, "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
-        " for none; auto, as by default: estimated from each set.", form=_BLOCK,
-    )  # fmt: skip
+        None,
+        "Length of the blocks of time whose frames are sampled together (neighbours look alike), in seconds; 0"
+        " for none; auto, as by default: estimated from each set.",
+        form=_BLOCK,
+    )
     unit: str | None = setting(
         None,
         "Sampling unit: frame, photograph, block (of time), track or instance. Not given: found from the sets.",
@@ -343,9 +358,7 @@ def some_draws(low: int = 1) -> Any:
 class CertaintySettings(Settings, panel="Certainty"):
     """How large a gap must be to matter, and how its noise is found."""
 
-    margin: float = setting(
-        MARGIN, "Difference of performance from which a gap matters.", low=0, high=1, common=True
-    )
+    margin: float = setting(MARGIN, "Difference of performance from which a gap matters.", low=0, high=1, common=True)
     draws: int = setting(
         1000, "Bootstrap draws for noise, p and the interval of the gap; 0 for none of them.", low=0, high=MOST_DRAWS
     )
@@ -361,9 +374,17 @@ class PairSettings(Settings, panel="Pairs"):
 
 @dataclass(frozen=True, kw_only=True)
 class MethodSettings(
-    ModelSettings, PredictionSettings, ReadSettings, ImageTopicSettings, RenameSettings, ClassSettings,
-    SetRenameSettings, ContextSettings, LidarSettings, SemanticSettings,
-):  # fmt: skip
+    ModelSettings,
+    PredictionSettings,
+    ReadSettings,
+    ImageTopicSettings,
+    RenameSettings,
+    ClassSettings,
+    SetRenameSettings,
+    ContextSettings,
+    LidarSettings,
+    SemanticSettings,
+):
     """The groups of everything that compares two sets of any kind."""
 
     def __post_init__(self) -> None:
@@ -384,8 +405,12 @@ class MethodSettings(
             return
         if self.metric not in PATCH_METRICS:
             raise UsageError(f"--metric {self.metric}: is of objects; label pictures have {', '.join(PATCH_METRICS)}")
-        refused = {"--sensor lidar": self.sensor == LIDAR, "--preset cpd": self.preset == "cpd",
-                   "--mask-factor": self.mask_factor is not None, "--class": self.classes is not None}  # fmt: skip
+        refused = {
+            "--sensor lidar": self.sensor == LIDAR,
+            "--preset cpd": self.preset == "cpd",
+            "--mask-factor": self.mask_factor is not None,
+            "--class": self.classes is not None,
+        }
         for flag, given in refused.items():
             if given:
                 raise UsageError(f"{flag}: is of objects; leave it out with --task semantic")
@@ -439,9 +464,11 @@ class SweepSettings(MethodSettings, CertaintySettings, UnitSettings):
 
     thetas: tuple[float, ...] = setting(SWEPT_THETAS, "Similarity thresholds, at the patch of --patch.", form=_THETAS)
     patches: tuple[tuple[int, int], ...] | None = setting(
-        None, "Patch sizes, at the threshold of --theta; not given: two thirds of --patch to one and a half of it.",
-        unit="px", form=_PATCHES,
-    )  # fmt: skip
+        None,
+        "Patch sizes, at the threshold of --theta; not given: two thirds of --patch to one and a half of it.",
+        unit="px",
+        form=_PATCHES,
+    )
 
     @property
     def swept_patches(self) -> tuple[tuple[int, int], ...]:

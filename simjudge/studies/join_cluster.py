@@ -70,7 +70,7 @@ class _ClusterRunner:
         with _shared_plan(plan, self._share) as place:
             futures = self._client.map(
                 _do_part, [place] * len(parts), parts, key=f"join-{uuid.uuid4().hex}", pure=False, retries=_RETRIES
-            )  # fmt: skip
+            )
             try:
                 for number, future in enumerate(futures):
                     yield future.result()

@@ -61,9 +61,16 @@ def judge_patches(
     size = taken.size if width is None else np.array([(width, scaled_height((w, h), width)) for w, h in taken.size])
     everything = np.ones(len(taken), np.bool_)
     shown = replace(
-        taken, size=size, objects=objects, predictions=None, labelled=everything, predicted=everything,
-        class_names={0: PATCH}, images=MarkedImages(taken, classes, width), classless=True,
-    )  # fmt: skip
+        taken,
+        size=size,
+        objects=objects,
+        predictions=None,
+        labelled=everything,
+        predicted=everything,
+        class_names={0: PATCH},
+        images=MarkedImages(taken, classes, width),
+        classless=True,
+    )
     nothing = np.full(len(objects), -1, np.int64)
     assignment = Assignment(grid.samples.performance, nothing, np.ones(len(objects), np.bool_), {})
     return JudgedSet(shown, assignment, contexts=grid.samples.contexts)

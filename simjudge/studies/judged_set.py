@@ -54,8 +54,10 @@ def judge_set(frames: FrameSet, method: Method, metric: str, losses: Losses, *, 
     if frames.predictions is None:
         raise SimjudgeError(f"{frames.name}: holds no predictions; give a detector (--model) or earlier predictions")
     both = frames.labelled & frames.predicted
-    for kind, lacking in (("frames without predictions", frames.labelled & ~frames.predicted),
-                          ("predicted frames without labels", ~frames.labelled & frames.predicted)):  # fmt: skip
+    for kind, lacking in (
+        ("frames without predictions", frames.labelled & ~frames.predicted),
+        ("predicted frames without labels", ~frames.labelled & frames.predicted),
+    ):
         for index in np.flatnonzero(lacking):
             losses.add(kind, frames.describe_frame(int(index)))
     taken = frames if both.all() else frames.take(both)

@@ -22,9 +22,13 @@ CloudSource: TypeAlias = "CloudSet | Path | str"
 
 
 def read_lidar_inputs(
-    a: FrameSet | CloudSource, b: FrameSet | CloudSource, settings: MethodSettings, *, log: Log = no_log,
+    a: FrameSet | CloudSource,
+    b: FrameSet | CloudSource,
+    settings: MethodSettings,
+    *,
+    log: Log = no_log,
     progress: ProgressBar = no_progress,
-) -> tuple[InputSet, InputSet]:  # fmt: skip
+) -> tuple[InputSet, InputSet]:
     """Read both sets of clouds as range images; the settings' model runs on both."""
     from simjudge.detectors.assignment import with_object_classes  # noqa: PLC0415 - slow to import
     from simjudge.detectors.range_image_sets import scan_frames  # noqa: PLC0415
@@ -54,9 +58,11 @@ def read_lidar_inputs(
 
 def _refuse_settings_of_pictures(settings: MethodSettings) -> None:
     given = {
-        "--a-predictions": settings.a_predictions, "--b-predictions": settings.b_predictions,
-        "--a-image-topic": settings.a_image_topic, "--b-image-topic": settings.b_image_topic,
-    }  # fmt: skip
+        "--a-predictions": settings.a_predictions,
+        "--b-predictions": settings.b_predictions,
+        "--a-image-topic": settings.a_image_topic,
+        "--b-image-topic": settings.b_image_topic,
+    }
     for flag, value in given.items():
         if value is not None:
             raise UsageError(

@@ -118,8 +118,9 @@ def compare_pair(
     a, b, painted = judge_sets(set_a, set_b, settings, losses, precision=precision)
     if settings.paired and len(a.frames) != len(b.frames):
         raise SimjudgeError(f"{set_a.name} and {set_b.name}: {'; '.join(losses.lines())}: one half of a pair; mend it")
-    return compare_judged((a, b), painted, settings, losses, precision=precision, advance=advance, deadline=deadline,
-                          run=run)  # fmt: skip
+    return compare_judged(
+        (a, b), painted, settings, losses, precision=precision, advance=advance, deadline=deadline, run=run
+    )
 
 
 def compare_judged(
@@ -169,9 +170,19 @@ def compare_judged(
     if settings.paired:
         numbers = add_pointwise(a, b, numbers)
     return PairResult(
-        a, b, results, overall, numbers, losses, units, comparison.balance, painted, comparison.method, comparison,
+        a,
+        b,
+        results,
+        overall,
+        numbers,
+        losses,
+        units,
+        comparison.balance,
+        painted,
+        comparison.method,
+        comparison,
         settings,
-    )  # fmt: skip
+    )
 
 
 def thetas_around(theta: float) -> list[float]:

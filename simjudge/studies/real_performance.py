@@ -152,9 +152,12 @@ def estimate_real_performance(  # noqa: PLR0913 - the arguments of a study's ste
         SimjudgeError: a set cannot be read, or too few pairs hold objects.
     """
     settings = CompareSettings(
-        model=None if model is None else Path(model), metric=metric, block=block, seed=seed,
+        model=None if model is None else Path(model),
+        metric=metric,
+        block=block,
+        seed=seed,
         pair_tolerance=pair_tolerance,
-    )  # fmt: skip
+    )
     sides = read_inputs(real, sim, settings, log=log, progress=progress)
     frames = [side.frames for side in sides]
     frames += _read_further(further, settings, log, progress)
@@ -206,9 +209,13 @@ def _chosen(there: int, pairs: int | None, seed: int) -> IntArray:
 
 
 def _classes(
-    judged: list[JudgedSet], pair: tuple[IntArray, IntArray], settings: CompareSettings, *, held_back: bool,
+    judged: list[JudgedSet],
+    pair: tuple[IntArray, IntArray],
+    settings: CompareSettings,
+    *,
+    held_back: bool,
     losses: Losses,
-) -> list[ClassPerformance]:  # fmt: skip
+) -> list[ClassPerformance]:
     """The estimate of each class, and of all together; classes that too few pairs hold are counted."""
     real, sim, *others = judged
     twins, real_part = _Part(sim, pair[1]), _Part(real, pair[0])

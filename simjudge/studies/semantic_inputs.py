@@ -18,9 +18,13 @@ from simjudge.studies.inputs import InputSet, read_input
 
 
 def read_semantic_inputs(
-    a: FrameSet | CloudSet | Path | str, b: FrameSet | CloudSet | Path | str, settings: MethodSettings, *, log: Log,
+    a: FrameSet | CloudSet | Path | str,
+    b: FrameSet | CloudSet | Path | str,
+    settings: MethodSettings,
+    *,
+    log: Log,
     progress: ProgressBar,
-) -> tuple[InputSet, InputSet]:  # fmt: skip
+) -> tuple[InputSet, InputSet]:
     """Read both sets with their label pictures, labelled and predicted."""
     sides = []
     for source, predictions, topic, pairs, option in (

@@ -87,11 +87,14 @@ class SetComparison(ShortRepr):
         """
         classes = [
             Evidence(
-                reduce_comparisons([one]).mean_w1, drawn[k][number] if drawn[k] else None, self.size([k]),
-                adjusted=self.model(k) is not None, tried=sum(self.draws_made),
+                reduce_comparisons([one]).mean_w1,
+                drawn[k][number] if drawn[k] else None,
+                self.size([k]),
+                adjusted=self.model(k) is not None,
+                tried=sum(self.draws_made),
             )
             for k, one in comparisons.items()
-        ]  # fmt: skip
+        ]
         together = Bootstrap.together([one.bootstrap for one in classes if one.bootstrap is not None])
         mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
         compared = [k for k, one in comparisons.items() if one.compared.any()]

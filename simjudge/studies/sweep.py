@@ -128,9 +128,11 @@ def sweep_pair(
             sets = judge_sets(set_a, set_b, replace(settings, patch=patch), Losses())[:2]
             units_there = comparison_units(*sets, settings)
         at_patch = SetComparison(
-            sets, units_there, replace(method, patch=patch, paint_masks=painted.use_masks),
+            sets,
+            units_there,
+            replace(method, patch=patch, paint_masks=painted.use_masks),
             adjusts=settings.preset != "cpd",
-        )  # fmt: skip
+        )
         by_theta, drawn = at_patch.compare(at_patch.schedule(settings), limits)
         for t, (theta, comparisons) in enumerate(zip(limits, by_theta, strict=True)):
             certainty, overall = at_patch.certainty(comparisons, drawn, t, settings.margin)

@@ -28,12 +28,15 @@ def takes_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     kind = hints.pop(_SETTINGS)
     rows = declared(kind)
     signature = inspect.signature(command)
-    parameters = [each.replace(annotation=hints[each.name]) for each in signature.parameters.values()
-                  if each.name != _SETTINGS]  # fmt: skip
+    parameters = [
+        each.replace(annotation=hints[each.name]) for each in signature.parameters.values() if each.name != _SETTINGS
+    ]
     panels = len(rows) + len(parameters) > _IN_ONE_PANEL
     made = [
         inspect.Parameter(
-            row.name, inspect.Parameter.KEYWORD_ONLY, default=option(row, row.panel if panels else ""),
+            row.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option(row, row.panel if panels else ""),
             annotation=option_type(row),
         )
         for row in rows
@@ -70,12 +73,16 @@ def settings_from_options(kind: type[Settings], given: dict[str, Any]) -> Any:
     """
     texts = {row.name for row in declared(kind) if row.form or row.many}
     rows = {row.name: row for row in declared(kind)}
-    return kind(**{
-        name: rows[name].parse(value) if name in texts and isinstance(value, str)
-        else None if value == [] and rows[name].optional  # an option that may be given several times, and is not
-        else value
-        for name, value in given.items()
-    })  # fmt: skip
+    return kind(
+        **{
+            name: rows[name].parse(value)
+            if name in texts and isinstance(value, str)
+            else None
+            if value == [] and rows[name].optional  # an option that may be given several times, and is not
+            else value
+            for name, value in given.items()
+        }
+    )
 
 
 def option(row: Setting, panel: str = "") -> Any:

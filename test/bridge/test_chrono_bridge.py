@@ -182,8 +182,9 @@ def test_the_mesh_of_a_body_is_where_its_shapes_are():
     body.AddVisualShape(chrono.ChVisualShapeSphere(0.5), chrono.ChFramed(chrono.ChVector3d(0, 5, 0)))
     mesh, unseen = body_mesh(chrono, body)
     assert (mesh.vertices.min(0), mesh.vertices.max(0)) == (
-        pytest.approx([-0.5, -1, -1.5]), pytest.approx([10.5, 5.5, 1.5])
-    )  # fmt: skip
+        pytest.approx([-0.5, -1, -1.5]),
+        pytest.approx([10.5, 5.5, 1.5]),
+    )
     assert unseen == ()
 
 

@@ -12,9 +12,12 @@ import pytest
 
 def run(folder, *arguments, **surroundings):
     return subprocess.run(
-        [sys.executable, "-m", "simjudge", *arguments], cwd=folder, env={**os.environ, **surroundings},
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "simjudge", *arguments],
+        cwd=folder,
+        env={**os.environ, **surroundings},
+        capture_output=True,
+        check=False,
+    )
 
 
 @pytest.fixture

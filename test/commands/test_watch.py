@@ -115,8 +115,10 @@ def test_without_rerun_it_says_what_to_install(monkeypatch):
 def test_save_or_browser():
     done = subprocess.run(
         [sys.executable, "-m", "simjudge", "watch", "--save", "x.rrd", "--browser"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert done.stderr == "error: give --save or --browser, not both\n"
 
@@ -142,8 +144,11 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
         bag = f"bag:={ROOT / 'bags/sim.mcap'}"
         played = subprocess.run(
             [*simjudge, "run", "detect", bag, "model:=cones_red_green", "rate:=4", "rviz:=false"],
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         assert played.returncode == 0, played.stderr
         watching.send_signal(signal.SIGINT)
         assert watching.wait(30) == 0, log.read_text()

@@ -25,10 +25,14 @@ from simjudge.detectors.detection import detect, load_detector
 @pytest.mark.parametrize(
     ("used", "free"),
     [
-        ([], 0), ([0, 1], 2), ([5], 6), ([LARGEST_CLASS_ID], 0), ([0, 1, LARGEST_CLASS_ID], 2),
+        ([], 0),
+        ([0, 1], 2),
+        ([5], 6),
+        ([LARGEST_CLASS_ID], 0),
+        ([0, 1, LARGEST_CLASS_ID], 2),
         ([2**31, 2**63 - 1, -4], 0),
     ],
-)  # fmt: skip
+)
 def test_the_free_id_is_one_that_files_and_results_can_hold(used, free):
     assert free_class_id(used) == free
 
@@ -52,9 +56,13 @@ def frames():
     found = Predictions.build([0, 1], [1, 2], [[3, 4, 9, 11.3], [3, 5, 19, 20]], [0.5, 0.75])
     images = ArrayImages([np.full((30, 40, 3), 60 * i, np.uint8) for i in range(3)])
     made = FrameSet.build(
-        "made", [(40, 30)] * 3, objects, stamp=[10**9, 2 * 10**9, 3 * 10**9], class_names={1: "red", 2: "green"},
+        "made",
+        [(40, 30)] * 3,
+        objects,
+        stamp=[10**9, 2 * 10**9, 3 * 10**9],
+        class_names={1: "red", 2: "green"},
         images=images,
-    )  # fmt: skip
+    )
     return made.with_predictions(found, detector=NET)
 
 

@@ -129,13 +129,20 @@ def test_the_schema_says_type_range_choices_and_default():
     assert schema["required"] == ["name"]
     found = schema["properties"]
     assert found["rate"] == {
-        "type": "number", "minimum": 0, "maximum": 100, "description": "Frames a second [Hz].", "default": 2.0,
-    }  # fmt: skip
+        "type": "number",
+        "minimum": 0,
+        "maximum": 100,
+        "description": "Frames a second [Hz].",
+        "default": 2.0,
+    }
     assert found["mode"]["enum"] == ["fast", "slow"]
     assert found["theta"]["anyOf"] == [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}]
     assert found["topics"] == {
-        "type": "array", "items": {"type": "string"}, "description": "Topics to record.", "default": (),
-    }  # fmt: skip
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Topics to record.",
+        "default": (),
+    }
     assert found["size"]["default"] == "1x2"
 
 
@@ -178,11 +185,16 @@ class Asked(Certain, Pairing):
 
 def test_a_question_is_composed_of_groups_in_their_order():
     assert [(row.name, row.group, row.panel) for row in declared(Asked)] == [
-        ("draws", "Certainty", "Certainty"), ("margin", "Certainty", ""), ("paired", "Pairs", "Pairs"), ("gap", "", ""),
-    ]  # fmt: skip
+        ("draws", "Certainty", "Certainty"),
+        ("margin", "Certainty", ""),
+        ("paired", "Pairs", "Pairs"),
+        ("gap", "", ""),
+    ]
     assert {group: [row.name for row in rows] for group, rows in by_group(declared(Asked)).items()} == {
-        "Certainty": ["draws", "margin"], "Pairs": ["paired"], "": ["gap"],
-    }  # fmt: skip
+        "Certainty": ["draws", "margin"],
+        "Pairs": ["paired"],
+        "": ["gap"],
+    }
 
 
 def test_a_setting_that_a_question_declares_again_stays_in_its_group():

@@ -52,9 +52,15 @@ def messages():
 def test_a_recording(messages, tmp_path):
     found = sj.info(record(tmp_path / "a.mcap", messages))
     assert row(found) == {
-        "clouds of": "/points", "fields": "x, y, z, ring uint16, t uint32", "clouds": "3", "rate": "20 Hz",
-        "points": "6", "no return": f"{100 * 3 / 19:.3g} %", "rings": "2", "times": "0.4 ms",
-    }  # fmt: skip
+        "clouds of": "/points",
+        "fields": "x, y, z, ring uint16, t uint32",
+        "clouds": "3",
+        "rate": "20 Hz",
+        "points": "6",
+        "no return": f"{100 * 3 / 19:.3g} %",
+        "rings": "2",
+        "times": "0.4 ms",
+    }
     assert not found.losses
     assert not found.notes
 
@@ -66,9 +72,10 @@ def test_what_cannot_be_used_is_counted(messages, tmp_path):
     wide = replace(second, point_step=10)
     found = sj.info(record(tmp_path / "a.mcap", [first, cut, wide, lacking, third, second]))
     assert found.losses.counts == {
-        "clouds that cannot be read": 2, "clouds that cannot be used": 1,
+        "clouds that cannot be read": 2,
+        "clouds that cannot be used": 1,
         "clouds whose stamp is not later than the one before": 1,
-    }  # fmt: skip
+    }
     text = "\n".join(found.losses.lines())
     assert "has no field y, z; it has x, t" in text
     assert "bytes are too few for 1 x 6 points of 18 bytes" in text

@@ -58,9 +58,10 @@ def test_rows_that_lack_what_others_say_are_counted_and_the_others_keep_it(tmp_p
     np.testing.assert_allclose(again.yaw, drive.yaw[kept], atol=1e-12)
     np.testing.assert_array_equal(again.speed, drive.speed[kept])
     assert [line.split(":")[0] for line in again.losses.lines()] == [
-        "1 rows with numbers beyond 1e+12", "1 rows without the yaw that other rows have",
+        "1 rows with numbers beyond 1e+12",
+        "1 rows without the yaw that other rows have",
         "1 rows without the speed that other rows have",
-    ]  # fmt: skip
+    ]
     assert "line 52" in again.losses.lines()[0]
 
 
@@ -120,10 +121,13 @@ def recording(path, kind, command):
 
 
 def test_a_recording_holds_poses_and_what_the_driver_did(tmp_path):
-    drive = read_drive(recording(
-        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
-        lambda header, index: {"header": header, "steering": 0.1 * index, "throttle": 0.5, "braking": 0.0},
-    ))  # fmt: skip
+    drive = read_drive(
+        recording(
+            tmp_path / "run",
+            "simjudge_msgs/msg/VehicleInput",
+            lambda header, index: {"header": header, "steering": 0.1 * index, "throttle": 0.5, "braking": 0.0},
+        )
+    )
     assert len(drive) == 10
     np.testing.assert_allclose(drive.time, 0.1 * np.arange(10), atol=1e-12)
     np.testing.assert_allclose(drive.yaw, 0.1 * np.arange(10), atol=1e-9)
@@ -149,8 +153,11 @@ def test_a_recording_whose_clock_jumps_back_is_refused_and_one_that_loops_is_not
     """Put in order of their stamps, two parts of a drive had lain in each other."""
     tenth = 100_000_000
     with pytest.raises(SimjudgeError, match=r"the stamps of /odom jump back by 4\.900 s"):
-        read_drive(odometry_recording(tmp_path / "back", [*(k * tenth for k in range(50)),
-                                                          *(k * tenth + 1 for k in range(50))]))  # fmt: skip
+        read_drive(
+            odometry_recording(
+                tmp_path / "back", [*(k * tenth for k in range(50)), *(k * tenth + 1 for k in range(50))]
+            )
+        )
     late = [0, 1, 3, 2, *range(4, 50)]
     assert len(read_drive(odometry_recording(tmp_path / "late", [k * tenth for k in late]))) == 50
 
@@ -166,11 +173,18 @@ def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
 
 
 def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):
-    drive = read_drive(recording(
-        tmp_path / "run", "simjudge_msgs/msg/VehicleInput",
-        lambda header, index: {"header": header, "steering": math.nan if index == 5 else 0.2, "throttle": 0.5,
-                               "braking": 0.0},
-    ))  # fmt: skip
+    drive = read_drive(
+        recording(
+            tmp_path / "run",
+            "simjudge_msgs/msg/VehicleInput",
+            lambda header, index: {
+                "header": header,
+                "steering": math.nan if index == 5 else 0.2,
+                "throttle": 0.5,
+                "braking": 0.0,
+            },
+        )
+    )
     np.testing.assert_allclose(drive.steering[2:], 0.2)
     assert drive.losses.lines() == ["1 commands without a steering: run"]
 
@@ -180,9 +194,11 @@ COMMANDS = {
     "art_msgs/msg/VehicleInput": (SimpleNamespace(steering=0.1, throttle=1.0), LOCK, (0.1, 1.0)),
     "ackermann_msgs/msg/AckermannDrive": (SimpleNamespace(steering_angle=0.3, speed=1.0), RADIANS, (0.3, math.nan)),
     "ackermann_msgs/msg/AckermannDriveStamped": (
-        SimpleNamespace(drive=SimpleNamespace(steering_angle=-0.2, speed=1.0)), RADIANS, (-0.2, math.nan),
+        SimpleNamespace(drive=SimpleNamespace(steering_angle=-0.2, speed=1.0)),
+        RADIANS,
+        (-0.2, math.nan),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
@@ -208,8 +224,9 @@ def test_a_turn_is_no_steering(kind):
 )
 def test_columns_of_another_unit_are_said(tmp_path, caplog, time, yaw, speed, said):
     clock = np.arange(0, 20, 0.1)
-    rows = np.column_stack([clock * time, np.cos(0.5) * clock, np.sin(0.5) * clock, np.full(200, 0.5 * yaw),
-                            np.full(200, speed)])  # fmt: skip
+    rows = np.column_stack(
+        [clock * time, np.cos(0.5) * clock, np.sin(0.5) * clock, np.full(200, 0.5 * yaw), np.full(200, speed)]
+    )
     text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
     (tmp_path / "a.csv").write_text(f"time,x,y,yaw,speed\n{text}\n")
     read_drive(tmp_path / "a.csv")

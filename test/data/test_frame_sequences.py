@@ -154,9 +154,14 @@ def frames():
     objects = Objects.build([0, 1], [1, 2], [[3, 4, 9, 10], [3, 4, 19, 20]])
     images = ArrayImages([np.full((30, 40, 3), 60 * i, np.uint8) for i in range(3)])
     made = FrameSet.build(
-        "made", [(40, 30)] * 3, objects, stamp=[10**9, 2 * 10**9, 3 * 10**9], class_names={1: "red", 2: "green"},
-        images=images, independent=True,
-    )  # fmt: skip
+        "made",
+        [(40, 30)] * 3,
+        objects,
+        stamp=[10**9, 2 * 10**9, 3 * 10**9],
+        class_names={1: "red", 2: "green"},
+        images=images,
+        independent=True,
+    )
     assert made.take([0, 2]).independent
     return made
 

@@ -12,19 +12,39 @@ EPOCH = 1_700_000_000
 XYZ = [("x", "f4"), ("y", "f4"), ("z", "f4")]
 DRIVERS = {
     "velodyne": ([*XYZ, ("intensity", "f4"), ("ring", "u2"), ("time", "f4")], "time", 1, -0.1),
-    "ouster": ([*XYZ, ("intensity", "f4"), ("t", "u4"), ("reflectivity", "u2"), ("ring", "u2"), ("ambient", "u2"),
-                ("range", "u4")], "t", 1e9, 0),
+    "ouster": (
+        [
+            *XYZ,
+            ("intensity", "f4"),
+            ("t", "u4"),
+            ("reflectivity", "u2"),
+            ("ring", "u2"),
+            ("ambient", "u2"),
+            ("range", "u4"),
+        ],
+        "t",
+        1e9,
+        0,
+    ),
     "ouster, before": ([*XYZ, ("intensity", "f4"), ("t", "u4"), ("reflectivity", "u2"), ("ring", "u1")], "t", 1e9, 0),
     "hesai": ([*XYZ, ("intensity", "f4"), ("ring", "u2"), ("timestamp", "f8")], "timestamp", 1, EPOCH),
-    "livox 2": ([*XYZ, ("intensity", "f4"), ("tag", "u1"), ("line", "u1"), ("timestamp", "f8")], "timestamp", 1e9,
-                EPOCH),
+    "livox 2": (
+        [*XYZ, ("intensity", "f4"), ("tag", "u1"), ("line", "u1"), ("timestamp", "f8")],
+        "timestamp",
+        1e9,
+        EPOCH,
+    ),
     "livox": ([*XYZ, ("reflectivity", "u1"), ("line", "u1"), ("offset_time", "u4")], "offset_time", 1e9, 0),
-    "autoware": ([*XYZ, ("intensity", "u1"), ("return_type", "u1"), ("channel", "u2"), ("time_stamp", "u4")],
-                 "time_stamp", 1e9, 0),
+    "autoware": (
+        [*XYZ, ("intensity", "u1"), ("return_type", "u1"), ("channel", "u2"), ("time_stamp", "u4")],
+        "time_stamp",
+        1e9,
+        0,
+    ),
     "microseconds": ([*XYZ, ("i", "f4"), ("ring", "i4"), ("t", "f8")], "t", 1e6, EPOCH),
     "milliseconds": ([*XYZ, ("i", "f4"), ("ring", "i4"), ("t", "f8")], "t", 1e3, EPOCH),
     "argoverse": ([*XYZ, ("intensity", "u1"), ("laser_number", "u1"), ("offset_ns", "i4")], "offset_ns", 1e9, -0.05),
-}  # fmt: skip
+}
 
 
 def cloud(layout, count=5):
@@ -63,13 +83,16 @@ def test_points_without_a_return():
     assert points.time == pytest.approx([0, 1e-6])
 
 
-@pytest.mark.parametrize(("kind", "values", "words"), [
-    ("f4", [EPOCH, EPOCH + 0.1], "times are float32 near 1.7e.09 s, where one step is 128 s"),
-    ("f8", [7, 7], "all points have the same time"),
-    ("f8", [0, 1e5], "times span 1e.05 if they are seconds"),
-    ("f4", [0, np.nan], "1 points have a time that is not a number"),
-    (None, None, "no time field"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "values", "words"),
+    [
+        ("f4", [EPOCH, EPOCH + 0.1], "times are float32 near 1.7e.09 s, where one step is 128 s"),
+        ("f8", [7, 7], "all points have the same time"),
+        ("f8", [0, 1e5], "times span 1e.05 if they are seconds"),
+        ("f4", [0, np.nan], "1 points have a time that is not a number"),
+        (None, None, "no time field"),
+    ],
+)
 def test_times_that_cannot_be_used(kind, values, words):
     table = cloud([*XYZ, ("time", kind)] if kind else XYZ, 2)
     if kind:
@@ -79,12 +102,15 @@ def test_times_that_cannot_be_used(kind, values, words):
     assert re.search(words, points.time_trouble)
 
 
-@pytest.mark.parametrize(("layout", "values", "words"), [
-    (XYZ[:2], {}, "here: has no field z; it has x, y; a cloud needs x, y and z"),
-    ([("a", "f4")], {}, "here: has no field x, y, z; it has a"),
-    ([*XYZ[:2], ("z", "f4", 2)], {}, "field 'z' has several numbers a point"),
-    ([*XYZ, ("ring", "f4")], {"ring": [0.5, 1]}, "its rings are not whole numbers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("layout", "values", "words"),
+    [
+        (XYZ[:2], {}, "here: has no field z; it has x, y; a cloud needs x, y and z"),
+        ([("a", "f4")], {}, "here: has no field x, y, z; it has a"),
+        ([*XYZ[:2], ("z", "f4", 2)], {}, "field 'z' has several numbers a point"),
+        ([*XYZ, ("ring", "f4")], {"ring": [0.5, 1]}, "its rings are not whole numbers"),
+    ],
+)
 def test_clouds_that_cannot_be_used(layout, values, words):
     table = cloud(layout, 2) if any(name == "x" for name, *_ in layout) else np.zeros(2, layout)
     for name, column in values.items():

@@ -149,8 +149,9 @@ def test_shipped_barriers():
     picture[300:310, 500:510] = (235, 90, 30)
     (found,) = detector([picture])
     assert sorted(zip([detector.class_names[int(c)] for c in found.class_id], found.box.tolist(), strict=True)) == [
-        ("orange barrier", [50, 200, 150, 260]), ("white barrier", [300, 200, 400, 260]),
-    ]  # fmt: skip
+        ("orange barrier", [50, 200, 150, 260]),
+        ("white barrier", [300, 200, 400, 260]),
+    ]
 
 
 def test_best_first_and_many_pictures(tmp_path):

@@ -109,9 +109,14 @@ def test_points_mark_the_pixels_of_their_cuboid():
 def clouds_of(tables, boxes=None, **more):
     count = len(tables)
     return CloudSet(
-        "made", [f"{n:03d}" for n in range(count)], np.arange(count) * 100_000_000,
-        lambda n: Cloud(tables[n], where=f"cloud {n}"), boxes=boxes, class_names={0: "cone", 1: "car"}, **more,
-    )  # fmt: skip
+        "made",
+        [f"{n:03d}" for n in range(count)],
+        np.arange(count) * 100_000_000,
+        lambda n: Cloud(tables[n], where=f"cloud {n}"),
+        boxes=boxes,
+        class_names={0: "cone", 1: "car"},
+        **more,
+    )
 
 
 def table_of(points, ring=None):
@@ -160,9 +165,14 @@ def boxes_of(cloud, cuboids, class_id=None, kind=CloudBoxes, **more):
 
 @pytest.mark.parametrize("paint", ["cuboids", "points"])
 def test_scans_become_frames(paint):
-    cuboids = np.array([
-        [5, 0, 0, 1, 1, 1, 0.3], [-6, 0.1, 0, 1, 2, 1, 0.0], [10, 0, 0, 0.4, 0.4, 0.4, 0.0], [0, 4, 0, 1, 1, 1, 0.0],
-    ])  # fmt: skip
+    cuboids = np.array(
+        [
+            [5, 0, 0, 1, 1, 1, 0.3],
+            [-6, 0.1, 0, 1, 2, 1, 0.0],
+            [10, 0, 0, 0.4, 0.4, 0.4, 0.0],
+            [0, 4, 0, 1, 1, 1, 0.0],
+        ]
+    )
     boxes = boxes_of([0, 0, 0, 1], cuboids, [0, 1, 0, 1])
     around = pointing(*(grid.reshape(-1) for grid in np.meshgrid(GRID.azimuth, GRID.elevation)), 1.0)
     tables = []
@@ -171,9 +181,7 @@ def test_scans_become_frames(paint):
         # Just behind the surface, so that rounding leaves no point outside.
         tables.append(table_of(around * (np.array(met) + 1e-3)[:, None]))
     found = boxes_of([0, 1], cuboids[[1, 3]], [7, 7], CloudPredictions, score=np.ones(2), points=np.zeros(2, np.int64))
-    clouds = clouds_of(
-        tables, boxes, labelled=np.ones(2, bool), predictions=found, predicted=np.ones(2, bool)
-    )  # fmt: skip
+    clouds = clouds_of(tables, boxes, labelled=np.ones(2, bool), predictions=found, predicted=np.ones(2, bool))
     made = scan_frames(clouds, GRID, paint)
     frames = made.frames
     assert made.classless
@@ -183,9 +191,7 @@ def test_scans_become_frames(paint):
     assert frames.objects.class_id.tolist() == [0, 1, 1]
     np.testing.assert_allclose(frames.objects.cuboid, cuboids[[0, 1, 3]], atol=1e-12)
     for row, box in enumerate(frames.objects.box.astype(int)):
-        expected = [
-            naive_distance(ray, frames.objects.cuboid[row]) is not None for ray in around
-        ]  # fmt: skip
+        expected = [naive_distance(ray, frames.objects.cuboid[row]) is not None for ray in around]
         rows, columns = np.nonzero(np.reshape(expected, GRID.shape))
         x0, y0, x1, y1 = box
         assert (rows.min(), rows.max() + 1) == (y0, y1)
@@ -199,9 +205,12 @@ def test_scans_become_frames(paint):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"size": np.array([[1, 0, 1.0]])}, "box 0 .cloud 0. is no cuboid, of size 1 x 0 x 1"),
-     ({"centre": np.array([[np.nan, 0, 0]])}, "is no cuboid"), ({"orientation": np.zeros((1, 4))}, "is no cuboid")],
-)  # fmt: skip
+    [
+        ({"size": np.array([[1, 0, 1.0]])}, "box 0 .cloud 0. is no cuboid, of size 1 x 0 x 1"),
+        ({"centre": np.array([[np.nan, 0, 0]])}, "is no cuboid"),
+        ({"orientation": np.zeros((1, 4))}, "is no cuboid"),
+    ],
+)
 def test_boxes_that_are_no_cuboids_are_named(change, said):
     boxes = boxes_of([0], np.array([[5, 0, 0, 1, 1, 1, 0.0]]))
     made = clouds_of([table_of(np.ones((3, 3)))], replace(boxes, **change), labelled=np.ones(1, bool))

@@ -130,8 +130,14 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
         for side in (from_a, ~from_a):
             counts = [len(set(sets.unit[near][side]))]
             if sets.block is not None:
-                counts.append(len({(b, -1) if b >= 0 else (u, 1) for u, b in zip(
-                    sets.unit[near][side], sets.block[near][side], strict=True)}))  # fmt: skip
+                counts.append(
+                    len(
+                        {
+                            (b, -1) if b >= 0 else (u, 1)
+                            for u, b in zip(sets.unit[near][side], sets.block[near][side], strict=True)
+                        }
+                    )
+                )
             units.append(min(counts))
         if min(units) < 2:
             continue
@@ -245,9 +251,10 @@ def test_more_draws_than_lanes_and_batches_of_a_least_size():
 def test_several_detectors_and_both_directions_on_one_join():
     one, two = made(8), missed(made(8))
     swapped = replace(
-        two, count_a=len(two.side) - two.count_a,
+        two,
+        count_a=len(two.side) - two.count_a,
         **{name: np.roll(getattr(two, name), -two.count_a) for name in ("side", "performance", "unit")},
-    )  # fmt: skip
+    )
     first, second = normals_for(one, 30, 1), normals_for(two, 30, 2)
     pairs = [one.pair(first), replace(swapped.pair(second, model_of(swapped)), swapped=True)]
     together = draw_pairs(pairs, METHOD, THETAS)
@@ -421,9 +428,7 @@ def test_p_of_pairs_that_do_not_differ_meets_its_level_however_few_they_are(pair
         assert (level / 4 if pairs > 6 else 0) <= met < level + 3 * np.sqrt(level * (1 - level) / len(said))
 
 
-@pytest.mark.parametrize(
-    "units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str
-)
+@pytest.mark.parametrize("units", [(2, 2), (3, 3), (2, 6), (3, 40), (6, 40), (12, 12)], ids=str)
 def test_many_batches_of_few_units_have_the_w1_that_their_draws_have(units):
     """A mean over hundreds of contexts of a sample or two has little scatter: a small lack would make p tiny."""
     random, contexts, each = np.random.default_rng(2), 4000, sum(units)

@@ -29,18 +29,35 @@ ENOUGH = SampleSize(40, 40)
 
 
 def drawn(
-    w1: float = 0.1, larger: int = 0, of: int = 999, *, noise: float = 0.02, spread: float = 0.004,
-    extreme: float = 0.3, seed: int = 0, told: float = 1.0,
-) -> Bootstrap:  # fmt: skip
+    w1: float = 0.1,
+    larger: int = 0,
+    of: int = 999,
+    *,
+    noise: float = 0.02,
+    spread: float = 0.004,
+    extreme: float = 0.3,
+    seed: int = 0,
+    told: float = 1.0,
+) -> Bootstrap:
     """One context whose W1 so many draws reach; D + D* is about normal around it."""
     random, one = np.random.default_rng(seed), np.ones(1)
     # Studentized, several such classes go together in no draw.
     chance = random.permutation(np.concatenate([np.full(larger, w1 + 0.001), np.full(of - larger, w1 / 10)]))
     around = sqrt(w1**2 + (noise * sqrt(np.pi / 2)) ** 2) + spread * random.standard_normal(of)
     return Bootstrap(
-        1.0, one, 1e9 * one, w1 * one, noise * one, noise**2 * np.pi / 2 * one, chance, around, around**2,
-        np.full(of, extreme), 1.0, told=told,
-    )  # fmt: skip
+        1.0,
+        one,
+        1e9 * one,
+        w1 * one,
+        noise * one,
+        noise**2 * np.pi / 2 * one,
+        chance,
+        around,
+        around**2,
+        np.full(of, extreme),
+        1.0,
+        told=told,
+    )
 
 
 def evidence(boot: Bootstrap | None = None, size: SampleSize = ENOUGH) -> Evidence:

@@ -39,8 +39,11 @@ class Graph:
         log = (self.folder / f"log_{len(self.processes)}.txt").open("w+")
         process = subprocess.Popen(
             [sys.executable, *program, *arguments, "--ros-args", *given],
-            env=self.environment | (environment or {}), stdout=log, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            env=self.environment | (environment or {}),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         process.log = log
         self.processes.append(process)
         return process

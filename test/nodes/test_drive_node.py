@@ -112,8 +112,15 @@ def test_a_robot_gets_the_speed_that_is_meant_and_is_stopped_at_the_end(graph, d
     camera.write_text("size: [640, 360]\nfield_of_view: 80\nrate: 10\n")
     asked = []
     graph.node.create_subscription(Twist, "cmd_vel", asked.append, reliable_qos(100))
-    driver = graph.start("drive_node", "--ros-args", "-r", "vehicle/input:=cmd_vel", camera=camera,
-                         output_type="geometry_msgs/msg/Twist", fastest=0.8)  # fmt: skip
+    driver = graph.start(
+        "drive_node",
+        "--ros-args",
+        "-r",
+        "vehicle/input:=cmd_vel",
+        camera=camera,
+        output_type="geometry_msgs/msg/Twist",
+        fastest=0.8,
+    )
     ends = (driven.odometry, driven.detections)
     assert graph.until(lambda: all(end.get_subscription_count() for end in ends))
     assert graph.until(lambda: graph.node.count_publishers("cmd_vel"))

@@ -26,8 +26,14 @@ def picture(stamp, values, encoding):
     kind = "<i4" if encoding == "32SC1" else "u1"
     data = np.ascontiguousarray(values.astype(kind)).tobytes()
     height, width = values.shape[:2]
-    return Image(header=make_header(stamp, "cam"), height=height, width=width, encoding=encoding,
-                 step=len(data) // height, data=data)  # fmt: skip
+    return Image(
+        header=make_header(stamp, "cam"),
+        height=height,
+        width=width,
+        encoding=encoding,
+        step=len(data) // height,
+        data=data,
+    )
 
 
 def labels_map(stamp, seen):
@@ -61,9 +67,14 @@ def test_pictures_become_the_labels_of_a_loop_over_the_pixels(graph, heard):
     out = graph.node.create_publisher(Image, "/segmentation/labels_map", reliable_qos(100))
     diagnostics = States(graph.node)
     process = graph.start(
-        "ground_truth_node", "--ros-args", "-r", "simulator/pictures:=/segmentation/labels_map", "--",
-        simulator="gazebo", classes=["1=red", "2=green"],
-    )  # fmt: skip
+        "ground_truth_node",
+        "--ros-args",
+        "-r",
+        "simulator/pictures:=/segmentation/labels_map",
+        "--",
+        simulator="gazebo",
+        classes=["1=red", "2=green"],
+    )
     nothing = View(None, np.zeros_like(VIEWS[0].classes), np.zeros_like(VIEWS[0].classes))
     sent = connected(graph, heard, lambda number: out.publish(labels_map(number, nothing)))
     for stamp, seen in zip(stamps(4), VIEWS, strict=True):

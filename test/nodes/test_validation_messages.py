@@ -24,9 +24,18 @@ from simjudge.studies.result_writing import comparison_parameters
 SHORT = CompareSettings(patch=(120, 120), theta=0.3, draws=20, block=0.0)
 HEAD = make_header(1_500_000_000, "camera")
 SIDE = {
-    "path": "", "name": "x", "sha256": "", "format": "yolo", "frames": 3, "objects": 4, "predictions": 5,
-    "false_positives": 6, "predictions_path": None, "predictions_sha256": None, "units": 3,
-}  # fmt: skip
+    "path": "",
+    "name": "x",
+    "sha256": "",
+    "format": "yolo",
+    "frames": 3,
+    "objects": 4,
+    "predictions": 5,
+    "false_positives": 6,
+    "predictions_path": None,
+    "predictions_sha256": None,
+    "units": 3,
+}
 
 
 def about(**settings):

@@ -52,9 +52,13 @@ def pictures(shift=0, labelled=True, name="set"):
         other = [[0, 100, 9, 109]] * COUNT
         objects = Objects.build([*range(COUNT)] * 2, [0] * COUNT + [2] * COUNT, box + other)
     return FrameSet.build(
-        name, [(WIDTH, HEIGHT)] * COUNT, objects, stamp=stamps(COUNT), images=ArrayImages(drawn(shift)),
+        name,
+        [(WIDTH, HEIGHT)] * COUNT,
+        objects,
+        stamp=stamps(COUNT),
+        images=ArrayImages(drawn(shift)),
         class_names={0: "orange", 1: "white", 2: "pole"},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

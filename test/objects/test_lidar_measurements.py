@@ -54,11 +54,16 @@ def side(blocks, true, name="real", poses=()):
     clouds = cloud_set(tables, poses, name=name)
     scan, number = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
     boxes = CloudBoxes(
-        scan, np.zeros_like(scan), number, np.array([row[2].position for row in rows]).reshape(-1, 3),
-        np.array([row[2].orientation for row in rows]).reshape(-1, 4), np.tile(SIZE, (len(rows), 1)),
-    )  # fmt: skip
-    truth = TrueCuboids(boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)],
-                        np.arange(len(tables)))  # fmt: skip
+        scan,
+        np.zeros_like(scan),
+        number,
+        np.array([row[2].position for row in rows]).reshape(-1, 3),
+        np.array([row[2].orientation for row in rows]).reshape(-1, 4),
+        np.tile(SIZE, (len(rows), 1)),
+    )
+    truth = TrueCuboids(
+        boxes, number, [f"block {i}" for i in range(int(number.max(initial=-1)) + 1)], np.arange(len(tables))
+    )
     scans = scan_poses(clouds, 60.0, Losses()) if poses else None
     return LidarSide(clouds, scan_times(clouds), scans, truth)
 
@@ -82,8 +87,14 @@ def test_blocks_where_they_are_said_to_be():
     layers = [(np.abs(block(pose)[:, 2] + HEIGHT) <= 0.1).sum() for pose in places]
     assert found.objects["points"][:, 0] == pytest.approx(points - np.array(layers), abs=60)
     assert found.range[:, 0] == pytest.approx([np.linalg.norm(pose.position) for pose in places])
-    for metric, value in (("length", 2.0), ("width", 0.8), ("height", 1.0), ("intensity", 0.5), ("found", 1),
-                          ("centre inside", 1)):  # fmt: skip
+    for metric, value in (
+        ("length", 2.0),
+        ("width", 0.8),
+        ("height", 1.0),
+        ("intensity", 0.5),
+        ("found", 1),
+        ("centre inside", 1),
+    ):
         assert found.objects[metric][:, 0] == pytest.approx([value] * 2, abs=0.02), metric
     for metric in ("offset along", "offset across"):
         assert found.objects[metric][:, 0] == pytest.approx([0, 0], abs=0.02)
@@ -186,7 +197,7 @@ def written_out(points, weight):
         a + b + c,
         a * b + a * c + b * c - d**2 - e**2 - f**2,
         a * b * c + 2 * d * e * f - c * d**2 - b * e**2 - a * f**2,
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture(name="cloud")

@@ -33,9 +33,13 @@ def labelled(things, *, name="real", instances=True, numbers=None, moving=0.0, c
         np.tile([1.0, 0.5, 1.0], (len(rows), 1)),
     )
     clouds = cloud_set(
-        [table([])] * count, lidar if poses else (), name=name, boxes=boxes, class_names=NAMES,
+        [table([])] * count,
+        lidar if poses else (),
+        name=name,
+        boxes=boxes,
+        class_names=NAMES,
         labelled=np.ones(count, bool),
-    )  # fmt: skip
+    )
     return clouds, scan_poses(clouds, 60.0, Losses()) if poses else None
 
 

@@ -31,9 +31,13 @@ def test_a_box_that_moves_steadily():
     hidden = [0, 5, 11]
     shown = [1, 2, 3, 4, 6, 7, 8, 9, 10]
     expected = {
-        "box width": 40.0, "box height": 60.0, "centroid velocity x": 30.0, "centroid velocity y": -15.0,
-        "centroid x": 100 + 3 * np.arange(12)[shown], "centroid y": 200 - 1.5 * np.arange(12)[shown],
-    }  # fmt: skip
+        "box width": 40.0,
+        "box height": 60.0,
+        "centroid velocity x": 30.0,
+        "centroid velocity y": -15.0,
+        "centroid x": 100 + 3 * np.arange(12)[shown],
+        "centroid y": 200 - 1.5 * np.arange(12)[shown],
+    }
     for metric, value in expected.items():
         assert np.isnan(found[metric].value[hidden]).all()
         assert found[metric].value[shown] == pytest.approx(value, abs=1e-9)

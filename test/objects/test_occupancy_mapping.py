@@ -71,12 +71,15 @@ def test_a_scan_whose_pose_jumps_is_left_out_of_the_map():
     assert found.agreement.occupied.f1 > 0.9
 
 
-@pytest.mark.parametrize(("virtual", "message"), [
-    (cloud_set([table(ground())]), "not known where its lidar was"),
-    (cloud_set([table(wall(3.0))], [Pose()]), "has ground below"),
-    (cloud_set([table([])], [Pose()]), "has ground below"),
-    (cloud_set([table(ground())], [Pose((500.0, 0.0, 0.0))]), "one fixed frame"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("virtual", "message"),
+    [
+        (cloud_set([table(ground())]), "not known where its lidar was"),
+        (cloud_set([table(wall(3.0))], [Pose()]), "has ground below"),
+        (cloud_set([table([])], [Pose()]), "has ground below"),
+        (cloud_set([table(ground())], [Pose((500.0, 0.0, 0.0))]), "one fixed frame"),
+    ],
+)
 def test_what_cannot_be_mapped(virtual, message):
     with pytest.raises(SimjudgeError, match=message):
         occupancy_maps(drive(), virtual, SETTINGS)

@@ -19,8 +19,10 @@ from simjudge.objects.survey import (
     survey_cuboids,
 )
 
-BOXES = {"near": (Pose.from_euler(4.0, 3.0, 0.5, yaw=0.4), (2.0, 0.6, 1.0)),
-         "far": (Pose.from_euler(9.0, -2.5, 0.75, yaw=-1.0), (1.2, 0.8, 1.5))}  # fmt: skip
+BOXES = {
+    "near": (Pose.from_euler(4.0, 3.0, 0.5, yaw=0.4), (2.0, 0.6, 1.0)),
+    "far": (Pose.from_euler(9.0, -2.5, 0.75, yaw=-1.0), (1.2, 0.8, 1.5)),
+}
 
 
 def surface_points(pose, size, random, count=1500):
@@ -38,8 +40,10 @@ def test_boxes_are_found_where_they_stand():
         pose = Pose.from_euler(1.5 * scan, 0, HEIGHT, yaw=0.1 * scan)
         boxes = [pose.to_body(surface_points(*box, random)) for box in BOXES.values()]
         earth = ground(3000, seed=scan)
-        hidden = [(np.abs(where.to_body(pose.to_world(earth))) <= np.array(size) / 2 + (0, 0, 1)).all(1)
-                  for where, size in BOXES.values()]  # fmt: skip
+        hidden = [
+            (np.abs(where.to_body(pose.to_world(earth))) <= np.array(size) / 2 + (0, 0, 1)).all(1)
+            for where, size in BOXES.values()
+        ]
         tables.append(table(np.concatenate([earth[~np.any(hidden, axis=0)], *boxes, [[0.0, 9.0, 4.0]]])))
         poses.append(pose)
     clouds = cloud_set(tables, poses)
@@ -73,9 +77,14 @@ def test_no_turned_rectangle_is_smaller(seed):
     assert (np.abs(pose.to_body(points)) <= size / 2 + 1e-9).all()
 
 
-@pytest.mark.parametrize("points", [
-    [[1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0], [3.0, 4.0, 1.0]], [[0.0, 0, 0], [1.0, 1, 0], [2.0, 2, 1]],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "points",
+    [
+        [[1.0, 2.0, 3.0]],
+        [[0.0, 0.0, 0.0], [3.0, 4.0, 1.0]],
+        [[0.0, 0, 0], [1.0, 1, 0], [2.0, 2, 1]],
+    ],
+)
 def test_cuboids_of_a_line_have_no_width(points):
     pose, size = smallest_cuboid(np.array(points))
     assert size[1] == pytest.approx(0, abs=1e-12)
@@ -93,8 +102,9 @@ def test_outliers_are_those_of_all_distances():
 
 def test_merged_scans_hold_one_point_a_voxel():
     pose = Pose.from_euler(2.0, 0, 1.0, yaw=np.pi / 2)
-    clouds = cloud_set([table([[1.01, 0.01, 0.01], [1.02, 0.02, 0.02], [60, 0, 0]]), table([[1.01, 0.99, -0.99]])],
-                       [Pose(), pose])  # fmt: skip
+    clouds = cloud_set(
+        [table([[1.01, 0.01, 0.01], [1.02, 0.02, 0.02], [60, 0, 0]]), table([[1.01, 0.99, -0.99]])], [Pose(), pose]
+    )
     merged = merged_points(clouds, scan_poses(clouds, 60.0, Losses()), 30.0)
     assert merged == pytest.approx(np.array([[1.01, 0.01, 0.01], [1.01, 1.01, 0.01]]), abs=1e-5)
 

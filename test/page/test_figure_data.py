@@ -37,8 +37,10 @@ def marks_of(result: ComparisonResult, name: str, mark: str) -> list[DrawnMark]:
 def test_a_result_says_which_figures_it_has(result: ComparisonResult) -> None:
     classes = ("all", "1_red", "2_green")
     assert list(result.figures) == [
-        *FIGURES[:3], *(f"{each.name}_{key}" for key in classes for each in CLASS_FIGURES), "sweep",
-    ]  # fmt: skip
+        *FIGURES[:3],
+        *(f"{each.name}_{key}" for key in classes for each in CLASS_FIGURES),
+        "sweep",
+    ]
 
 
 def test_every_figure_has_its_numbers_beside_it(result: ComparisonResult, tmp_path: Path) -> None:

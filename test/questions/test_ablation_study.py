@@ -14,9 +14,20 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 
 FILE = find_file("ablation", STUDY)
 OF_THE_SOURCE = {
-    "one_lamp", "matte_floor", "one_ray", "fov_lens", "pinhole", "noise", "demosaicing", "white_balanced", "combined",
-    "brightness", "brightness_of_twin", "reinhard", "fourier",
-}  # fmt: skip
+    "one_lamp",
+    "matte_floor",
+    "one_ray",
+    "fov_lens",
+    "pinhole",
+    "noise",
+    "demosaicing",
+    "white_balanced",
+    "combined",
+    "brightness",
+    "brightness_of_twin",
+    "reinhard",
+    "fourier",
+}
 
 
 @pytest.mark.parametrize("size", ["tiny", "small", "full"])

@@ -23,8 +23,14 @@ def run(path):
 
 @pytest.fixture
 def frames():
-    objects = Objects.build([0, 1, 1], [1, 2, 2], [[3, 4, 9, 10], [3, 4, 19, 20], [1, 2, 3, 4]], [4, 4, 5],
-                            distance=[12, np.nan, 2.5], visible=[np.nan, 0.25, np.nan])  # fmt: skip
+    objects = Objects.build(
+        [0, 1, 1],
+        [1, 2, 2],
+        [[3, 4, 9, 10], [3, 4, 19, 20], [1, 2, 3, 4]],
+        [4, 4, 5],
+        distance=[12, np.nan, 2.5],
+        visible=[np.nan, 0.25, np.nan],
+    )
     found = Predictions.build([0], [1], [[3, 4, 9, 11]], [0.5])
     pictures = ArrayImages([np.zeros((30, 40, 3), np.uint8), None])
     stamps = [10**9, 3 * 10**9 + 5 * 10**8]

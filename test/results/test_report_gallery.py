@@ -57,8 +57,10 @@ def test_chosen_are_what_their_kind_says(table: pa.Table) -> None:
     rows = table.to_pylist()
     for class_id in (1, 2):
         w1 = {n: r["w1"] for n, r in enumerate(rows) if r["class_id"] == class_id and r["w1"] is not None}
-        of = {k: [i for i in items if i.class_id == class_id and i.kind == k] for k in
-              (HIGHEST, MEDIAN, LOWEST, ONLY_A, ONLY_B)}  # fmt: skip
+        of = {
+            k: [i for i in items if i.class_id == class_id and i.kind == k]
+            for k in (HIGHEST, MEDIAN, LOWEST, ONLY_A, ONLY_B)
+        }
         assert of[HIGHEST][0].row == max(w1, key=lambda n: w1[n])
         assert of[LOWEST][0].row == min(w1, key=lambda n: w1[n])
         means = [np.mean([w1[i.row] for i in of[k]]) for k in (LOWEST, MEDIAN, HIGHEST)]

@@ -59,14 +59,26 @@ def test_what_ros_takes_is_taken(check, text):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("detection_node:\n  ros__parameters:\n    min_scor: 0.5", 3,
-         "detection_node has no parameter min_scor; is min_score meant?"),
-        ("sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        publisher: {relibility: x}", 5,
-         "there is no policy relibility; there are history, depth, reliability"),
-        ("sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        depth: 1", 5,
-         "must be qos_overrides./TOPIC.publisher.POLICY or"),
-        ("detection_node:\n  ros__parameters:\n    zzz: 0.5", 3,
-         "no parameter zzz; see the tables of docs/reference/ros.md"),
+        (
+            "detection_node:\n  ros__parameters:\n    min_scor: 0.5",
+            3,
+            "detection_node has no parameter min_scor; is min_score meant?",
+        ),
+        (
+            "sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        publisher: {relibility: x}",
+            5,
+            "there is no policy relibility; there are history, depth, reliability",
+        ),
+        (
+            "sim_node:\n  ros__parameters:\n    qos_overrides:\n      /a:\n        depth: 1",
+            5,
+            "must be qos_overrides./TOPIC.publisher.POLICY or",
+        ),
+        (
+            "detection_node:\n  ros__parameters:\n    zzz: 0.5",
+            3,
+            "no parameter zzz; see the tables of docs/reference/ros.md",
+        ),
         ("detector_node:\n  ros__parameters:\n    iou: 0.5", 3, "no node detector_node; is detection_node meant?"),
         ("/**:\n  ros__parameters:\n    min_scor: 0.5", 3, "no node of simjudge has the parameter min_scor"),
         ("detection_node:\n  min_score: 0.5", 2, "must be a table with ros__parameters"),
@@ -78,7 +90,7 @@ def test_what_ros_takes_is_taken(check, text):
         ("detection_node:\n  ros__parameters:\n    iou:", 3, "has no value"),
         ("detection_node: [\n", 2, "not valid YAML"),
     ],
-)  # fmt: skip
+)
 def test_what_ros_would_leave_out_or_refuse_is_one_line(check, text, line, message):
     with pytest.raises(SimjudgeError) as error:
         check(text)

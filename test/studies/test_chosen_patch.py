@@ -116,9 +116,13 @@ def test_many_sets_have_one_patch(tmp_path):
     sets = {"r": made(1), "s": made(2), "t": grown(made(3), 2)}
     said: list[str] = []
     compare_many_sets(
-        {name: {"net": each} for name, each in sets.items()}, tmp_path / "out",
-        domains={"r": "real", "s": "sim", "t": "sim"}, theta=0.3, draws=0, log=said.append,
-    )  # fmt: skip
+        {name: {"net": each} for name, each in sets.items()},
+        tmp_path / "out",
+        domains={"r": "real", "s": "sim", "t": "sim"},
+        theta=0.3,
+        draws=0,
+        log=said.append,
+    )
     found = json.loads((tmp_path / "out" / "sets.json").read_text())["parameters"]
     side = expected(sets["t"])
     assert (list(found["patch"]), found["patch_chosen"]) == ([side, side], True)

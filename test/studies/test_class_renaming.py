@@ -33,8 +33,17 @@ def frames(name, names, classes=(0, 1), count=6):
 def test_the_refusal_of_sets_without_a_common_class_holds_an_option_that_works(tmp_path):
     write_set(frames("real", {0: "small cone", 1: "large cone"}), tmp_path / "real.json")
     write_set(frames("sim", {0: "kegel klein", 1: "kegel gross"}), tmp_path / "sim.json")
-    line = ["compare", str(tmp_path / "real.json"), str(tmp_path / "sim.json"), "--draws", "0", "--patch", "20x20",
-            "--out", str(tmp_path / "out")]  # fmt: skip
+    line = [
+        "compare",
+        str(tmp_path / "real.json"),
+        str(tmp_path / "sim.json"),
+        "--draws",
+        "0",
+        "--patch",
+        "20x20",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     refused = str(CliRunner().invoke(app, line).exception)
     option = refused.partition("as in ")[2].partition(", or")[0]
     assert option == "--b-rename 'kegel klein=small cone'"
@@ -77,7 +86,10 @@ def test_a_number_of_a_nameless_set_is_told_and_renamed():
 
 def test_a_class_that_the_set_has_not_is_refused_with_those_that_it_has():
     with pytest.raises(SimjudgeError, match=r"--b-rename cube=box: sim has no class 'cube'; it has small, large"):
-        compare_sets(frames("real", {0: "small"}, (0,)), frames("sim", {0: "small", 1: "large"}),
-                     CompareSettings(b_rename="cube=box", **FAST))  # fmt: skip
+        compare_sets(
+            frames("real", {0: "small"}, (0,)),
+            frames("sim", {0: "small", 1: "large"}),
+            CompareSettings(b_rename="cube=box", **FAST),
+        )
     with pytest.raises(UsageError, match="--b-rename cube: give OLD=NEW, the name that a class has in this set"):
         CompareSettings(b_rename="cube")

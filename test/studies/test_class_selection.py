@@ -26,10 +26,12 @@ def cones(seed, names=None):
     box = np.hstack([corner, corner + rng.uniform(20, 30, (48, 2))])
     found = box + rng.normal(0, 3, box.shape)
     return FrameSet.build(
-        f"set{seed}", [(640, 480)] * 8, Objects.build(frame, kind, box),
+        f"set{seed}",
+        [(640, 480)] * 8,
+        Objects.build(frame, kind, box),
         Predictions.build(frame, rng.permutation(kind), found, rng.uniform(0.3, 1, 48)),
         class_names=NAMES if names is None else names,
-    )  # fmt: skip
+    )
 
 
 def by_hand(frames, ids):
@@ -38,11 +40,14 @@ def by_hand(frames, ids):
     rows = [i for i in range(len(objects)) if objects.class_id[i] in ids]
     found = [i for i in range(len(predictions)) if predictions.class_id[i] in ids]
     return FrameSet.build(
-        frames.name, frames.size, Objects.build(objects.frame[rows], objects.class_id[rows], objects.box[rows]),
-        Predictions.build(predictions.frame[found], predictions.class_id[found], predictions.box[found],
-                          predictions.score[found]),
+        frames.name,
+        frames.size,
+        Objects.build(objects.frame[rows], objects.class_id[rows], objects.box[rows]),
+        Predictions.build(
+            predictions.frame[found], predictions.class_id[found], predictions.box[found], predictions.score[found]
+        ),
         class_names={k: name for k, name in frames.class_names.items() if k in ids},
-    )  # fmt: skip
+    )
 
 
 def numbers(content):

@@ -91,8 +91,10 @@ def test_a_set_without_names_is_not_judged_by_number(sets):
     bare = replace(found[1], class_names={})
     numbers = compare_sets(found[0], bare, CompareSettings(**FAST), log=notes.append).content()["by_class"]
     assert list(numbers) == ["4"]
-    assert any(note.startswith("warning: sim has no class names: its numbers are taken for those of real (4 = ruby)")
-               for note in notes)  # fmt: skip
+    assert any(
+        note.startswith("warning: sim has no class names: its numbers are taken for those of real (4 = ruby)")
+        for note in notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,8 +104,9 @@ def test_renames(given):
     assert renames(given) == (("a", "b"), ("c", "d"))
 
 
-@pytest.mark.parametrize(("given", "message"), [("a", "give MODEL=SET"), ("a=", "give MODEL=SET"),
-                                                 (["a=b", "a=c"], "renamed to b and to c")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"), [("a", "give MODEL=SET"), ("a=", "give MODEL=SET"), (["a=b", "a=c"], "renamed to b and to c")]
+)
 def test_no_renames(given, message):
     with pytest.raises(UsageError, match=message):
         renames(given)

@@ -80,8 +80,11 @@ def test_the_gallery_of_a_saved_result_holds_them(compared: ComparisonResult, tm
     names = [name for name in read.figures if name.startswith("neighbours_")]
     assert names
     figure = read.figures[names[0]]()
-    shown = next(each for each in with_neighbours(select_items(compared.contexts, 6), compared.comparison.result)
-                 if each.neighbours_a or each.neighbours_b)  # fmt: skip
+    shown = next(
+        each
+        for each in with_neighbours(select_items(compared.contexts, 6), compared.comparison.result)
+        if each.neighbours_a or each.neighbours_b
+    )
     assert len(figure.axes) == 1 + len(shown.neighbours_a) + len(shown.neighbours_b)
     page = read.report(tmp_path / "page.html").path.read_text(encoding="utf-8")
     assert page.count('<div class="neighbours">') == len(names)

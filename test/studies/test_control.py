@@ -25,9 +25,12 @@ def made(seed: int, frames: int = 60, off: float = 2.0) -> FrameSet:
     frame = np.arange(frames)
     guess = box + random.normal(0, off, (frames, 4))
     return FrameSet.build(
-        f"set{seed}", [[240, 240]] * frames, Objects.build(frame, np.ones(frames, int), box),
-        Predictions.build(frame, np.ones(frames, int), guess, np.full(frames, 0.9)), class_names={1: "cone"},
-    )  # fmt: skip
+        f"set{seed}",
+        [[240, 240]] * frames,
+        Objects.build(frame, np.ones(frames, int), box),
+        Predictions.build(frame, np.ones(frames, int), guess, np.full(frames, 0.9)),
+        class_names={1: "cone"},
+    )
 
 
 def test_the_halves_of_a_control_are_two_sets_compared_by_hand(monkeypatch):

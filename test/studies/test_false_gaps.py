@@ -21,8 +21,9 @@ def photographs(variants, name):
     frames, box = np.arange(len(names)), np.array([[40.0, 40, 60, 60]] * len(names))
     found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1) + rng.normal(0, 0.1, box.shape)
     objects, zeros = Objects.build(frames, 0 * frames, box), 0 * frames
-    return FrameSet.build("s", [[100, 100]] * len(names), objects, Predictions.build(frames, zeros, found, zeros + 0.9),
-                          frame_name=names)  # fmt: skip
+    return FrameSet.build(
+        "s", [[100, 100]] * len(names), objects, Predictions.build(frames, zeros, found, zeros + 0.9), frame_name=names
+    )
 
 
 def halves(frames, groups, block=None):
@@ -58,16 +59,24 @@ def drive(count, seed, *, names="frame_{:04d}", stamp=None):
     box = np.array([[40.0, 40, 60, 60]] * count)
     found = box + np.stack([shift, 0 * shift, shift, 0 * shift], 1)
     zeros = 0 * frames
-    return FrameSet.build("drive", [[100, 100]] * count, Objects.build(frames, zeros, box),
-                          Predictions.build(frames, zeros, found, zeros + 0.9),
-                          frame_name=[names.format(i) for i in range(count)], stamp=stamp)  # fmt: skip
+    return FrameSet.build(
+        "drive",
+        [[100, 100]] * count,
+        Objects.build(frames, zeros, box),
+        Predictions.build(frames, zeros, found, zeros + 0.9),
+        frame_name=[names.format(i) for i in range(count)],
+        stamp=stamp,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["stamps", "numbers", "times in names"])
 def test_frames_of_a_drive_are_no_independent_samples(way):
-    given = {"stamps": {"names": "x{}", "stamp": np.arange(300) * 10**8}, "numbers": {},
-             "times in names": {"names": "L_1653{:02d}200000"}}[way]  # fmt: skip
+    given = {
+        "stamps": {"names": "x{}", "stamp": np.arange(300) * 10**8},
+        "numbers": {},
+        "times in names": {"names": "L_1653{:02d}200000"},
+    }[way]
     count = 60 if way == "times in names" else 300
     said = {None: [], 0.0: []}
     for seed in range(15):

@@ -14,10 +14,23 @@ from simjudge.studies.pair import PairResult, compare_pair
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NUMBERS = (
-    "n_a", "n_b", "compared", "mean_w1", "median_w1", "max_w1", "weighted_w1", "mean_abs_mean_diff", "overlap_a",
-    "overlap_b", "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b", "mean_performance_a",
+    "n_a",
+    "n_b",
+    "compared",
+    "mean_w1",
+    "median_w1",
+    "max_w1",
+    "weighted_w1",
+    "mean_abs_mean_diff",
+    "overlap_a",
+    "overlap_b",
+    "n_overlap_a",
+    "n_overlap_b",
+    "mean_batch_a",
+    "mean_batch_b",
+    "mean_performance_a",
     "mean_performance_b",
-)  # fmt: skip
+)
 CHANGES = {
     "class_blind": {"class_blind": True},
     "mask_1.5": {"mask_factor": 1.5},

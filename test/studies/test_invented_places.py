@@ -44,9 +44,13 @@ def made_set(random: np.random.Generator, empty: float, near: float = 0.0, frame
     of_found, score = np.concatenate([frame, of_frame]).astype(np.int64), np.full(len(found), 0.9)
     predictions = Predictions.build(of_found, np.ones(len(found), np.int64), found, score)
     made = FrameSet.build(
-        "made", [SIZE] * frames, Objects.build(frame, np.ones(len(frame), np.int64), np.array(box)), predictions,
-        class_names={1: "cone"}, independent=True,
-    )  # fmt: skip
+        "made",
+        [SIZE] * frames,
+        Objects.build(frame, np.ones(len(frame), np.int64), np.array(box)),
+        predictions,
+        class_names={1: "cone"},
+        independent=True,
+    )
     return judge_set(made, METHOD, "iou", Losses(), precision=False)
 
 
@@ -138,9 +142,12 @@ def test_where_both_invent_alike_a_kind_is_named_in_at_most_seven_and_a_half_per
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("b", "named"),
-    [((3.0, 0.2), (NOTHING_NEAR, "in the upper third")), ((1.0, 0.8), ("near cone", "in the lower third")),
-     ((0.0, 0.2), (NOTHING_NEAR, "in the upper third"))],
-)  # fmt: skip
+    [
+        ((3.0, 0.2), (NOTHING_NEAR, "in the upper third")),
+        ((1.0, 0.8), ("near cone", "in the lower third")),
+        ((0.0, 0.2), (NOTHING_NEAR, "in the upper third")),
+    ],
+)
 def test_where_b_invents_more_or_less_is_named(b, named):
     found = [where(seed, (1.0, 0.2), b) for seed in range(20)]
     first = [each.outstanding[0] for each in found if each.outstanding]

@@ -44,9 +44,14 @@ def made(seed, count=240):
 def address():
     """A scheduler with two workers of one thread each, reached over TCP."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1",
-        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as cluster:
         yield cluster.scheduler_address
 
 

@@ -66,9 +66,14 @@ def test_from_the_drive_to_the_page(tmp_path):
     assert page.count("data:image/png") == 2
     found = read_findings(out / "findings")
     assert [each.name for each in found] == [
-        "Occupancy maps, ideal lidar", "Occupancy maps, physical lidar", "Thin poles", "Motion lengthens barriers",
-        "Boxes flicker", "A wider field", "A wrong alignment",
-    ]  # fmt: skip
+        "Occupancy maps, ideal lidar",
+        "Occupancy maps, physical lidar",
+        "Thin poles",
+        "Motion lengthens barriers",
+        "Boxes flicker",
+        "A wider field",
+        "A wrong alignment",
+    ]
     real, ideal = (read_set(out / f"{name}.mcap") for name in ("real", "ideal"))
     assert real.stamp.tolist() == ideal.stamp.tolist()
     clouds = [read_clouds(out / f"{name}.mcap") for name in ("real", "ideal", "physical")]

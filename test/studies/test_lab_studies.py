@@ -8,8 +8,12 @@ from simjudge.questions.study.run import ONE_JOB
 from simjudge.questions.study.study import VERBS, run_study
 
 SETS_OF_STUDY = {
-    "two_nets": (2, 4), "splits": (6, 60), "all_vs_all": (4, 24), "pointwise": (3, 4), "sweep": (2, 0),
-}  # fmt: skip
+    "two_nets": (2, 4),
+    "splits": (6, 60),
+    "all_vs_all": (4, 24),
+    "pointwise": (3, 4),
+    "sweep": (2, 0),
+}
 """Sets, and comparisons of sets for both nets."""
 
 

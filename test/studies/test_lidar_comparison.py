@@ -42,19 +42,31 @@ def street(seed, scans=6, gap=0.0, name="street"):
     boxes = CloudBoxes(cloud, np.array(kinds), np.arange(len(cloud)), solids[:, :3], turned(solids), solids[:, 3:6])
     score = np.where(np.arange(len(cloud)) % 7 == 3, 0.1, 0.9)
     predictions = CloudPredictions(
-        cloud, boxes.class_id, np.full(len(cloud), -1), found[:, :3], turned(found), found[:, 3:6], score,
+        cloud,
+        boxes.class_id,
         np.full(len(cloud), -1),
-    )  # fmt: skip
+        found[:, :3],
+        turned(found),
+        found[:, 3:6],
+        score,
+        np.full(len(cloud), -1),
+    )
     everything = np.ones(scans, bool)
 
     def read(scan):
         return Cloud(surface(solids[cloud == scan]))
 
     return CloudSet(
-        name, [f"{n:03d}" for n in range(scans)], 10**9 * np.arange(scans), read,
-        boxes=boxes, labelled=everything, predictions=predictions, predicted=everything,
+        name,
+        [f"{n:03d}" for n in range(scans)],
+        10**9 * np.arange(scans),
+        read,
+        boxes=boxes,
+        labelled=everything,
+        predictions=predictions,
+        predicted=everything,
         class_names={0: "car", 1: "post"},
-    )  # fmt: skip
+    )
 
 
 def surface(cuboids):
@@ -209,21 +221,27 @@ def test_on_the_command_line_with_a_report(recordings, tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"sensor": "camera"}, "is a set of clouds; give --sensor lidar"), ({"preset": "cpd"}, "preset cpd"),
-     ({"patch": (8, 181)}, "181 columns wide: the turn has 180"), ({"elevations": "3:-3:8"}, "write LOWEST:HIGHEST"),
-     ({"a_predictions": "x"}, "--a-predictions: is of pictures"), ({"sensor": "radar"}, "sensor")],
-)  # fmt: skip
+    [
+        ({"sensor": "camera"}, "is a set of clouds; give --sensor lidar"),
+        ({"preset": "cpd"}, "preset cpd"),
+        ({"patch": (8, 181)}, "181 columns wide: the turn has 180"),
+        ({"elevations": "3:-3:8"}, "write LOWEST:HIGHEST"),
+        ({"a_predictions": "x"}, "--a-predictions: is of pictures"),
+        ({"sensor": "radar"}, "sensor"),
+    ],
+)
 def test_what_does_not_go_together_is_refused(settings, said):
     with pytest.raises((SimjudgeError, UsageError), match=said):
         sj.compare(street(0, 2), street(1, 2), **{**FAST, **settings})
 
 
 def test_a_sweep_takes_scans_too():
-    swept = sj.sweep(street(0), street(1, name="other"), **FAST, thetas=(0.5, 0.8), patches="8x24,8x40",
-                     draws=0)  # fmt: skip
+    swept = sj.sweep(street(0), street(1, name="other"), **FAST, thetas=(0.5, 0.8), patches="8x24,8x40", draws=0)
     assert [(point["theta"], point["patch"]) for point in swept.points] == [
-        (0.5, [8, 24]), (0.8, [8, 24]), (0.8, [8, 40]),
-    ]  # fmt: skip
+        (0.5, [8, 24]),
+        (0.8, [8, 24]),
+        (0.8, [8, 40]),
+    ]
     assert all(point["overall"]["compared"] for point in swept.points)
 
 

@@ -25,10 +25,19 @@ CELL = 100
 
 
 def made(
-    random: np.random.Generator, frames: int, *, invented: float = 0.5, found: float = 0.85, score: float = 0.7,
-    sizes: tuple[float, float] | None = None, slope: float = 0.0, classes: tuple[int, ...] = (1, 2),
-    jitter: float = 2.5, name: str = "set", laps: int = 0,
-) -> FrameSet:  # fmt: skip
+    random: np.random.Generator,
+    frames: int,
+    *,
+    invented: float = 0.5,
+    found: float = 0.85,
+    score: float = 0.7,
+    sizes: tuple[float, float] | None = None,
+    slope: float = 0.0,
+    classes: tuple[int, ...] = (1, 2),
+    jitter: float = 2.5,
+    name: str = "set",
+    laps: int = 0,
+) -> FrameSet:
     """Three objects a frame. Light of a frame makes objects found or missed together, and inventions more or fewer.
 
     With laps, frames are the places of a course that is driven so often, and what is said of light is of the place.
@@ -55,14 +64,15 @@ def made(
         [[520, 420]] * count,
         Objects.build(frame, class_id, box, place[frame] * 3 + np.arange(len(frame)) % 3 if laps else None),
         Predictions.build(
-            [*frame[seen], *of], [*class_id[seen], *random.choice(classes, len(of))],
+            [*frame[seen], *of],
+            [*class_id[seen], *random.choice(classes, len(of))],
             np.concatenate([box[seen] + random.normal(0, jitter, (seen.sum(), 4)), stray]),
             [*scores, *random.uniform(0.1, 0.8, len(of))],
         ),
         class_names={k: f"class {k}" for k in classes},
         stamp=(np.arange(count) * 100_000_000).tolist() if laps else None,
         independent=not laps,
-    )  # fmt: skip
+    )
 
 
 def measured(a: FrameSet, b: FrameSet, settings: CompareSettings = SETTINGS) -> dict[str, DetectorMeasure]:
@@ -120,8 +130,11 @@ def test_error_of_average_precision_is_its_spread_over_sets() -> None:
 
 @pytest.mark.parametrize("design", ["frames", "laps", "sizes"])
 def test_sets_that_do_not_differ_are_rarely_told_apart(design: str) -> None:
-    more = {"frames": ({}, {}), "laps": ({"laps": 4}, {"laps": 4}),
-            "sizes": ({"sizes": (2, 3), "slope": 2.0}, {"sizes": (3, 2), "slope": 2.0})}[design]  # fmt: skip
+    more = {
+        "frames": ({}, {}),
+        "laps": ({"laps": 4}, {"laps": 4}),
+        "sizes": ({"sizes": (2, 3), "slope": 2.0}, {"sizes": (3, 2), "slope": 2.0}),
+    }[design]
     settings = replace(SETTINGS, unit=None) if design == "laps" else SETTINGS
     counts = {"frames": (50, 300), "laps": (24, 24), "sizes": (150, 150)}[design]
     trials, gaps, held = (15 if design == "laps" else 40), 0, []

@@ -34,11 +34,18 @@ def masked(frames: FrameSet, share: float = 1.0) -> FrameSet:
 @pytest.mark.parametrize(
     ("of_a", "of_b", "choice", "painted"),
     [
-        (1, 0, "auto", "boxes"), (0, 1, "auto", "boxes"), (0.5, 1, "auto", "boxes"), (1, 1, "auto", "masks"),
-        (0, 0, "auto", "boxes"), (1, 0, "use", "masks and boxes"), (1, 1, "use", "masks"), (0, 0, "use", "boxes"),
-        (1, 1, "ignore", "boxes"), (1, 0, "ignore", "boxes"),
+        (1, 0, "auto", "boxes"),
+        (0, 1, "auto", "boxes"),
+        (0.5, 1, "auto", "boxes"),
+        (1, 1, "auto", "masks"),
+        (0, 0, "auto", "boxes"),
+        (1, 0, "use", "masks and boxes"),
+        (1, 1, "use", "masks"),
+        (0, 0, "use", "boxes"),
+        (1, 1, "ignore", "boxes"),
+        (1, 0, "ignore", "boxes"),
     ],
-)  # fmt: skip
+)
 def test_what_is_painted(of_a, of_b, choice, painted, preset):
     a, b = made(1), made(2)
     sets = [masked(frames, share) if share else frames for frames, share in ((a, of_a), (b, of_b))]

@@ -41,10 +41,14 @@ def made(seed: int, frames: int = 12, per_frame: int = 4, shift: float = 0.0, cl
         f"set{seed}",
         [[240, 240]] * frames,
         Objects.build(frame, class_id, box, np.tile(np.arange(per_frame), frames)),
-        Predictions.build([*frame[seen], 0], [*class_id[seen], classes[0]], np.concatenate([guess, stray]),
-                          [*random.uniform(0.3, 1, seen.sum()), 0.9]),
+        Predictions.build(
+            [*frame[seen], 0],
+            [*class_id[seen], classes[0]],
+            np.concatenate([guess, stray]),
+            [*random.uniform(0.3, 1, seen.sum()), 0.9],
+        ),
         class_names={k: f"class {k}" for k in classes},
-    )  # fmt: skip
+    )
 
 
 def test_numbers_and_table_tell_the_same_story():
@@ -117,15 +121,18 @@ def test_a_class_that_one_set_lacks_has_no_overlap():
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (lambda s: replace(
-            s, class_names={8: "other", 9: "another"}, objects=replace(s.objects, class_id=s.objects.class_id + 7)
-        ), "no class in common"),
+        (
+            lambda s: replace(
+                s, class_names={8: "other", 9: "another"}, objects=replace(s.objects, class_id=s.objects.class_id + 7)
+            ),
+            "no class in common",
+        ),
         (lambda s: s.with_predictions(None), "no predictions"),
         (lambda s: replace(s, objects=Objects.empty()), "no labelled object"),
         (lambda s: s.with_predictions(s.predictions, np.zeros(len(s), bool)), "in a frame that has predictions"),
         (lambda s: s.take([]), "no labelled object"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_compared_is_refused(broken, message):
     with pytest.raises(SimjudgeError, match=message):
         compare_pair(made(1), broken(made(2)), SETTINGS)

@@ -22,9 +22,11 @@ def recording(path, label, detection, count=8):
     messages = []
     for stamp in range(1, count + 1):
         box = (10.0 + stamp, 12.0, 8.0, 10.0)
-        messages += [("/image", stamp, image(stamp, 48, 32)),
-                     ("/ground_truth", stamp, vision(stamp, [(label, 1.0, *box)])),
-                     ("/detections", stamp, vision(stamp, [(detection, 0.9, *box)]))]  # fmt: skip
+        messages += [
+            ("/image", stamp, image(stamp, 48, 32)),
+            ("/ground_truth", stamp, vision(stamp, [(label, 1.0, *box)])),
+            ("/detections", stamp, vision(stamp, [(detection, 0.9, *box)])),
+        ]
     write_mcap(path, messages)
     return path
 
@@ -74,8 +76,10 @@ def test_predictions_of_another_file_under_other_names_are_refused_or_renamed(tm
     frames = FrameSet.build("set", [(40, 30)] * 4, Objects.build(range(4), [1] * 4, box), class_names={1: "cone"})
     for name in ("a", "b"):
         write_set(frames, tmp_path / f"{name}.json")
-    write_set(replace(frames, objects=Objects.empty(), predictions=found, class_names=names, predicted=frames.labelled),
-              tmp_path / "found.json")  # fmt: skip
+    write_set(
+        replace(frames, objects=Objects.empty(), predictions=found, class_names=names, predicted=frames.labelled),
+        tmp_path / "found.json",
+    )
     sets = tmp_path / "a.json", tmp_path / "b.json"
     given = {"a_predictions": tmp_path / "found.json", "b_predictions": tmp_path / "found.json"} | FAST
     with pytest.raises(SimjudgeError, match=rf"predictions are of class {old}, .* --rename {old}=cone"):

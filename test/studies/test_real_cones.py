@@ -36,9 +36,13 @@ def folders(tmp_path_factory):
                 box.append([x, y, x + 21, y + 20])
             pictures.append(picture)
         frames = FrameSet.build(
-            name, [(128, 64)] * 12, Objects.build(frame, class_id, box), images=ArrayImages(pictures),
-            frame_name=[f"{number:04d}" for number in range(12)], class_names={0: "blue cone", 1: "yellow cone"},
-        )  # fmt: skip
+            name,
+            [(128, 64)] * 12,
+            Objects.build(frame, class_id, box),
+            images=ArrayImages(pictures),
+            frame_name=[f"{number:04d}" for number in range(12)],
+            class_names={0: "blue cone", 1: "yellow cone"},
+        )
         made[name] = tmp_path_factory.mktemp("cones") / name
         write_set(frames, made[name], "yolo")
     return made

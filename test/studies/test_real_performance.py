@@ -25,9 +25,12 @@ def drawn(count: int, domain: str, first: int = 0) -> FrameSet:
     moved = np.tile(box, (count, 1)) + off[:, None] * [1, 0, 1, 0]
     frame, kind = np.repeat(np.arange(count), 2), np.tile([1, 2], count)
     made = FrameSet.build(
-        domain, [[640, 480]] * count, Objects.build(frame, kind, np.tile(box, (count, 1))),
-        Predictions.build(frame, kind, moved, np.full(2 * count, 0.9)), class_names={1: "red", 2: "green"},
-    )  # fmt: skip
+        domain,
+        [[640, 480]] * count,
+        Objects.build(frame, kind, np.tile(box, (count, 1))),
+        Predictions.build(frame, kind, moved, np.full(2 * count, 0.9)),
+        class_names={1: "red", 2: "green"},
+    )
     return replace(made, frame_name=[f"place {first + i} {chr(97 + i % 26)}x" for i in range(count)])
 
 
@@ -38,8 +41,9 @@ def test_few_real_frames_and_many_simulated_ones_find_the_mean_of_all(tmp_path):
     )
     assert [one.label for one in found.classes] == ["red", "green", "all"]
     everything = found.classes[-1]
-    truth = float(estimate_real_performance(drawn(300, "real"), drawn(300, "sim"), block=0)
-                  .classes[-1].estimate.real_alone.mean)  # fmt: skip
+    truth = float(
+        estimate_real_performance(drawn(300, "real"), drawn(300, "sim"), block=0).classes[-1].estimate.real_alone.mean
+    )
     assert everything.held_back == pytest.approx(truth)
     interval = everything.estimate.estimate
     assert interval.low < truth < interval.high

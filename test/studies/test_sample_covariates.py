@@ -20,11 +20,15 @@ def test_covariates_are_those_of_the_labelled_box_of_a_then_of_b():
     b = frame_set([(10, 10, 20, 20)], distance=[8.0], visible=[0.9])
     values, names = sample_covariates(a, np.array([1, 0]), b, np.array([0]))
     assert names == ("log box area", "log aspect", "truncated", "visible share", "log distance")
-    assert values == pytest.approx(np.array([
-        [np.log(400), np.log(0.25), 1, 0.5, np.log(4)],
-        [np.log(200), np.log(2), 0, 1, np.log(2)],
-        [np.log(100), 0, 0, 0.9, np.log(8)],
-    ]))  # fmt: skip
+    assert values == pytest.approx(
+        np.array(
+            [
+                [np.log(400), np.log(0.25), 1, 0.5, np.log(4)],
+                [np.log(200), np.log(2), 0, 1, np.log(2)],
+                [np.log(100), 0, 0, 0.9, np.log(8)],
+            ]
+        )
+    )
 
 
 def test_what_one_object_lacks_is_left_out():
@@ -41,10 +45,18 @@ def test_an_empty_box_has_a_size_of_one_pixel():
     assert values[:, 0].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("box", "truncated"), [
-    ((10, 10, 99.4, 20), False), ((10, 10, 99.5, 20), True), ((0.6, 10, 20, 20), False), ((0.5, 10, 20, 20), True),
-    ((10, -3, 20, 20), True), ((10, 10, 20, 59.6), True), ((10, 0.6, 20, 59), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("box", "truncated"),
+    [
+        ((10, 10, 99.4, 20), False),
+        ((10, 10, 99.5, 20), True),
+        ((0.6, 10, 20, 20), False),
+        ((0.5, 10, 20, 20), True),
+        ((10, -3, 20, 20), True),
+        ((10, 10, 20, 59.6), True),
+        ((10, 0.6, 20, 59), False),
+    ],
+)
 def test_a_box_at_the_edge_or_beyond_is_truncated(box, truncated):
     assert truncated_objects(frame_set([box]), np.arange(1)).tolist() == [truncated]
 

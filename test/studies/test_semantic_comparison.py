@@ -112,8 +112,9 @@ def test_pictures_are_scaled_to_a_width_by_the_nearest_pixel(sets):
 
 
 def test_a_sweep_cuts_new_patches_for_each_size(sets):
-    swept = sweep_sets(*sets, SweepSettings(task="semantic", patch=(16, 16), thetas=(0.6,), patches=((8, 8), (16, 16)),
-                                            draws=0))  # fmt: skip
+    swept = sweep_sets(
+        *sets, SweepSettings(task="semantic", patch=(16, 16), thetas=(0.6,), patches=((8, 8), (16, 16)), draws=0)
+    )
     points = [point for point in swept.content["curves"] if point["theta"] == 0.6]
     at = {tuple(point["patch"]): EntryNumbers.from_json(point["overall"]) for point in points}
     direct = compare_sets(*sets, settings()).result.numbers.overall

@@ -24,11 +24,22 @@ from simjudge.sim.sensors.filter_settings import FilterSettings
 from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
 
 BY_COMMAND = {
-    "compare": CompareSettings, "sweep": SweepSettings, "plan": PlanSettings, "explain": ExplainSettings,
-    "fit": FitSettings, "cover": CoverSettings, "objects": ObjectSettings, "compare-drives": DriveComparisonSettings,
-    "render": RenderingSettings, "replay": ReplayingSettings, "drive": DrivingSettings, "report": ReportSettings,
-    "train": TrainingSettings, "filter": FilterSettings, "detect": DetectSettings,
-}  # fmt: skip
+    "compare": CompareSettings,
+    "sweep": SweepSettings,
+    "plan": PlanSettings,
+    "explain": ExplainSettings,
+    "fit": FitSettings,
+    "cover": CoverSettings,
+    "objects": ObjectSettings,
+    "compare-drives": DriveComparisonSettings,
+    "render": RenderingSettings,
+    "replay": ReplayingSettings,
+    "drive": DrivingSettings,
+    "report": ReportSettings,
+    "train": TrainingSettings,
+    "filter": FilterSettings,
+    "detect": DetectSettings,
+}
 QUESTIONS = [*BY_COMMAND.values(), ManySetsSettings]
 NOT_ASKED = {
     ExplainSettings: ("a_predictions", "b_predictions", "sensor", "cuboid_iou", "elevations", "task", "stride"),
@@ -39,10 +50,31 @@ NOT_ASKED = {
     CoverSettings: ("a_predictions", "paired", "sensor", "draws"),
 }
 MEANS_ANOTHER_THING = {
-    "chosen_patch", "cones", "draws", "image_topic", "images", "max_speed", "metric", "min_score", "model",
-    "noise", "patch", "poses", "rate", "sample", "scenes", "seed", "sensor", "sensors", "start", "task",
-    "theta", "time_offset", "trust", "vehicle",
-}  # fmt: skip
+    "chosen_patch",
+    "cones",
+    "draws",
+    "image_topic",
+    "images",
+    "max_speed",
+    "metric",
+    "min_score",
+    "model",
+    "noise",
+    "patch",
+    "poses",
+    "rate",
+    "sample",
+    "scenes",
+    "seed",
+    "sensor",
+    "sensors",
+    "start",
+    "task",
+    "theta",
+    "time_offset",
+    "trust",
+    "vehicle",
+}
 """Names that two groups declare, each for a thing of its own: the seed of a search, the patch of a preset and so on."""
 
 
@@ -65,8 +97,18 @@ def test_a_command_has_each_option_once(name):
 
 def test_compare_shows_first_what_people_use():
     first = [option.opts[0] for option in options("compare") if option.rich_help_panel is None]
-    assert first == ["--out", "--fail-on", "--model", "--a-predictions", "--b-predictions", "--class", "--theta",
-                     "--patch", "--margin", "--paired"]  # fmt: skip
+    assert first == [
+        "--out",
+        "--fail-on",
+        "--model",
+        "--a-predictions",
+        "--b-predictions",
+        "--class",
+        "--theta",
+        "--patch",
+        "--margin",
+        "--paired",
+    ]
 
 
 @pytest.mark.parametrize("name", BY_COMMAND)

@@ -194,9 +194,14 @@ def build_street_set(
                 losses.add("images without a label picture", str(image))
     names = [name_of[image] for image in images]
     frames = FrameSet.build(
-        path.name, size, frame_name=names, stamp=np.array([name_to_stamp(name) for name in names]),
-        class_names=dict(class_names), images=FileImages(images), losses=losses,
-    )  # fmt: skip
+        path.name,
+        size,
+        frame_name=names,
+        stamp=np.array([name_to_stamp(name) for name in names]),
+        class_names=dict(class_names),
+        images=FileImages(images),
+        losses=losses,
+    )
     semantic = LabelFiles(same_size(labels, size, losses), decode) if any(labels) else None
     return replace(frames, semantic=semantic)
 

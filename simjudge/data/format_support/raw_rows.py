@@ -138,13 +138,16 @@ def mend_foreign_labels(raw: RawRows, size: IntArray, where: str, losses: Losses
     rows = np.setdiff1d(np.arange(len(said)), repeats)
     chosen = rows.tolist()
     return RawRows(
-        raw.frame[rows], raw.class_id[rows], raw.box[rows], lambda row: raw.where(chosen[row]),
+        raw.frame[rows],
+        raw.class_id[rows],
+        raw.box[rows],
+        lambda row: raw.where(chosen[row]),
         None if raw.score is None else raw.score[rows],
         None if raw.instance is None else raw.instance[rows],
         None if raw.masks is None else raw.masks.take(rows),
         None if raw.distance is None else [raw.distance[row] for row in chosen],
         None if raw.visible is None else [raw.visible[row] for row in chosen],
-    )  # fmt: skip
+    )
 
 
 def _refuse_shares(raw: RawRows, size: IntArray, where: str) -> None:

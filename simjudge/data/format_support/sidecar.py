@@ -374,9 +374,10 @@ def _exact(
             different.append(i)
         else:
             other = [
-                name for name in extras
+                name
+                for name in extras
                 if not np.array_equal(getattr(ours, name), getattr(held, name)[first:end], equal_nan=True)
-            ]  # fmt: skip
+            ]
             if other:
                 alike[i] = {"of": prints[row_of[i]], **{name: _column_to_json(getattr(ours, name)) for name in other}}
     chosen = np.array(different, np.int64)

@@ -33,8 +33,17 @@ from simjudge.data.format_support.format import Format, Source
 from simjudge.data.format_support.image_files import list_images
 
 CLASSES = (
-    "pedestrian", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle", "traffic light", "traffic sign",
-)  # fmt: skip
+    "pedestrian",
+    "rider",
+    "car",
+    "truck",
+    "bus",
+    "train",
+    "motorcycle",
+    "bicycle",
+    "traffic light",
+    "traffic sign",
+)
 """In the order of BDD100K's detection benchmark of 2020; other classes follow by their names."""
 _SIZE = (1280, 720)
 """Of BDD100K's pictures, taken where there is neither a picture nor a statement."""

@@ -71,9 +71,12 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
             where.append(place)
             masks.append((crop, (x, y)))
     raw = RawRows(
-        np.array(frame, np.int64), np.array(class_id), np.array(box).reshape(-1, 4), where.__getitem__,
+        np.array(frame, np.int64),
+        np.array(class_id),
+        np.array(box).reshape(-1, 4),
+        where.__getitem__,
         masks=masks.masks(),
-    )  # fmt: skip
+    )
     objects = build_objects(raw, frames.size, dict(frames.class_names), frames.losses)
     return replace(frames, objects=objects, labelled=labelled)
 

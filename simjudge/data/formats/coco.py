@@ -219,11 +219,19 @@ def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
     if set(target.class_names) != set(range(count)) or not len(raw.class_id) or not raw.class_id.min() >= 1:
         return raw
     if raw.class_id.max() == count:
-        log.warning("%s: its category ids are 1 to %d, those of %s 0 to %d: each is taken for the one before",
-                    path, count, target.name, count - 1)  # fmt: skip
+        log.warning(
+            "%s: its category ids are 1 to %d, those of %s 0 to %d: each is taken for the one before",
+            path,
+            count,
+            target.name,
+            count - 1,
+        )
         return replace(raw, class_id=raw.class_id - 1)
-    log.warning("%s: no result is of category 0: if it numbers classes from 1, as ultralytics does, subtract 1 from"
-                " each category_id", path)  # fmt: skip
+    log.warning(
+        "%s: no result is of category 0: if it numbers classes from 1, as ultralytics does, subtract 1 from"
+        " each category_id",
+        path,
+    )
     return raw
 
 

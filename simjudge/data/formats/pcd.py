@@ -133,8 +133,10 @@ def _header(values: dict[str, list[str]], start: int, lines: int, where: str) ->
     for name, size, kind, count in zip(names, values["SIZE"], values["TYPE"], values["COUNT"], strict=True):
         bytes_each, numbers = _whole(size, "SIZE", where), _whole(count, "COUNT", where)
         if bytes_each not in _KINDS.get(kind, ()):
-            raise SimjudgeError(f"{where}: field {one_line(name)} has TYPE {one_line(kind)} of SIZE {bytes_each}, "
-                                "which PCD does not know; I and U have 1, 2, 4 or 8 bytes, F has 4 or 8")  # fmt: skip
+            raise SimjudgeError(
+                f"{where}: field {one_line(name)} has TYPE {one_line(kind)} of SIZE {bytes_each}, "
+                "which PCD does not know; I and U have 1, 2, 4 or 8 bytes, F has 4 or 8"
+            )
         if not _can_be_called(name):
             raise SimjudgeError(f"{where}: {one_line(name)} is not the name of a field; FIELDS needs plain ASCII")
         if name != _GAP and name in [known for known, _, _ in columns]:

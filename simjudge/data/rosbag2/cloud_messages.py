@@ -56,10 +56,16 @@ def cloud_message(find: Find, header: Any, table: Table, *, height: int = 1) -> 
     width = len(table) // height
     coordinates = [table[name] for name in "xyz" if name in (table.dtype.names or ())]
     return cloud(
-        header=header, height=height, width=width, fields=fields, is_bigendian=False, point_step=step,
-        row_step=step * width, data=data if cloud.__module__.startswith("rosbags") else array("B", data.tobytes()),
+        header=header,
+        height=height,
+        width=width,
+        fields=fields,
+        is_bigendian=False,
+        point_step=step,
+        row_step=step * width,
+        data=data if cloud.__module__.startswith("rosbags") else array("B", data.tobytes()),
         is_dense=all(bool(np.isfinite(each).all()) for each in coordinates),
-    )  # fmt: skip
+    )
 
 
 def read_cloud(message: Any, where: str) -> Table:

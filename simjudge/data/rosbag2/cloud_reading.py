@@ -84,10 +84,24 @@ def read_cloud_recording(path: Path, topics: Topics) -> CloudSet:
     names = [name for name, _ in said]
     stamps = np.array([place.stamp if own else NO_STAMP for place, (_, own) in zip(places, said, strict=True)])
     return CloudSet(
-        path.name, names, stamps.astype(np.int64), reader.read, frame_id, beside.boxes, beside.labelled,
-        beside.class_names, frames, () if camera is None else [camera] * len(places), body, mount, poses,
-        beside.files, losses, beside.predictions, beside.predicted,
-    )  # fmt: skip
+        path.name,
+        names,
+        stamps.astype(np.int64),
+        reader.read,
+        frame_id,
+        beside.boxes,
+        beside.labelled,
+        beside.class_names,
+        frames,
+        () if camera is None else [camera] * len(places),
+        body,
+        mount,
+        poses,
+        beside.files,
+        losses,
+        beside.predictions,
+        beside.predicted,
+    )
 
 
 class _CloudReader:
@@ -131,8 +145,9 @@ def _places(recording: Recording, topic: str, losses: Losses) -> tuple[list[_Pla
     kept: dict[int, _Place] = {}
     for place in (_Place(stamp, place.location) for stamp, place in zip(stamps, places, strict=True)):
         if place.stamp in kept:
-            losses.add("clouds whose stamp was used before",
-                       f"{recording.path}: {topic} at {format_seconds(place.stamp)}")  # fmt: skip
+            losses.add(
+                "clouds whose stamp was used before", f"{recording.path}: {topic} at {format_seconds(place.stamp)}"
+            )
         kept.setdefault(place.stamp, place)
     return list(kept.values()), frame_id or "lidar_link"
 
@@ -225,9 +240,13 @@ def _take_file(data: str, files: dict[str, str], where: str, losses: Losses) -> 
 def _is_below(path: str) -> bool:
     """Whether a path stays in its folder."""
     parts = PurePosixPath(path).parts
-    return bool(parts) and len(path) < _LONGEST_PATH and "\0" not in path and not path.startswith("/") and (
-        ".." not in parts and "\\" not in path
-    )  # fmt: skip
+    return (
+        bool(parts)
+        and len(path) < _LONGEST_PATH
+        and "\0" not in path
+        and not path.startswith("/")
+        and (".." not in parts and "\\" not in path)
+    )
 
 
 def _boxes(
@@ -246,8 +265,11 @@ def _boxes(
         is_own = hasattr(message, "boxes")
         frame = frames.pose(str(message.header.frame_id))
         if frame is None:
-            losses.add(OTHER_FRAME, f"{where} at {format_seconds(stamp)}: {message.header.frame_id!r}",
-                       len(message.boxes if is_own else message.detections))  # fmt: skip
+            losses.add(
+                OTHER_FRAME,
+                f"{where} at {format_seconds(stamp)}: {message.header.frame_id!r}",
+                len(message.boxes if is_own else message.detections),
+            )
             continue
         labelled[number[stamp]] = True
         for row, box in enumerate(message.boxes if is_own else message.detections):

@@ -150,9 +150,11 @@ class _CloudMaker:
     def __init__(self, clouds: CloudSet) -> None:
         self._clouds, self._types, self._vision = clouds, standard_types().types, has_vision_msgs()
         self._standing = len({id(camera) for camera in clouds.cameras}) == 1
-        self._size = {} if clouds.frames is None else dict(
-            zip(clouds.frames.frame_name, clouds.frames.size.tolist(), strict=True)
-        )  # fmt: skip
+        self._size = (
+            {}
+            if clouds.frames is None
+            else dict(zip(clouds.frames.frame_name, clouds.frames.size.tolist(), strict=True))
+        )
 
     def fixed(self, stamp: int) -> Iterator[StampedMessage]:
         """What holds for all clouds: texts, and transforms that stand."""
@@ -235,12 +237,21 @@ class _CloudMaker:
     def _camera_info(self, camera: CameraCalibration, stamp: int, size: list[int]) -> Any:
         matrix = camera.matrix
         return self._new(
-            CAMERA_INFO, header=self._header(stamp, FRAME_ID), height=size[1], width=size[0],
-            distortion_model="plumb_bob", d=np.zeros(5), k=matrix.ravel(), r=np.eye(3).ravel(),
-            p=np.concatenate([matrix, np.zeros((3, 1))], 1).ravel(), binning_x=0, binning_y=0,
-            roi=self._new("sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0,
-                          do_rectify=False),
-        )  # fmt: skip
+            CAMERA_INFO,
+            header=self._header(stamp, FRAME_ID),
+            height=size[1],
+            width=size[0],
+            distortion_model="plumb_bob",
+            d=np.zeros(5),
+            k=matrix.ravel(),
+            r=np.eye(3).ravel(),
+            p=np.concatenate([matrix, np.zeros((3, 1))], 1).ravel(),
+            binning_x=0,
+            binning_y=0,
+            roi=self._new(
+                "sensor_msgs/msg/RegionOfInterest", x_offset=0, y_offset=0, height=0, width=0, do_rectify=False
+            ),
+        )
 
     def _odometry(self, pose: Pose, stamp: int) -> Any:
         nothing = self._new("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
@@ -249,15 +260,19 @@ class _CloudMaker:
         unknown = np.array([-1.0, *[0.0] * 35])
         made = self._pose(pose.position, pose.orientation)
         return self._new(
-            "nav_msgs/msg/Odometry", header=self._header(stamp, _FIXED), child_frame_id=self._clouds.body,
+            "nav_msgs/msg/Odometry",
+            header=self._header(stamp, _FIXED),
+            child_frame_id=self._clouds.body,
             pose=self._new("geometry_msgs/msg/PoseWithCovariance", pose=made, covariance=np.zeros(36)),
             twist=self._new("geometry_msgs/msg/TwistWithCovariance", twist=twist, covariance=unknown),
-        )  # fmt: skip
+        )
 
     def _transforms(self, topic: str, stamp: int, links: list[tuple[str, str, Pose]]) -> StampedMessage:
         made = [
             self._new(
-                "geometry_msgs/msg/TransformStamped", header=self._header(stamp, parent), child_frame_id=child,
+                "geometry_msgs/msg/TransformStamped",
+                header=self._header(stamp, parent),
+                child_frame_id=child,
                 transform=self._new(
                     "geometry_msgs/msg/Transform",
                     translation=self._new("geometry_msgs/msg/Vector3", **_xyz(pose.position)),
@@ -265,7 +280,7 @@ class _CloudMaker:
                 ),
             )
             for parent, child, pose in links
-        ]  # fmt: skip
+        ]
         kind = "tf2_msgs/msg/TFMessage"
         return StampedMessage(stamp, topic, kind, self._new(kind, transforms=made))
 

@@ -312,17 +312,23 @@ def _images(where: str, types: Mapping[str, str], named: str | None, counts: Map
 
 def _without_other_cameras(types: Mapping[str, str], near: str, named: set[str]) -> Mapping[str, str]:
     """The topics without those that belong to another camera than the chosen one: its boxes are of other images."""
-    others = [t for t, kind in types.items()
-              if kind in _IMAGE.types and _camera(t) != _camera(near) and not _DRAWN_UPON.search(t)]  # fmt: skip
+    others = [
+        t
+        for t, kind in types.items()
+        if kind in _IMAGE.types and _camera(t) != _camera(near) and not _DRAWN_UPON.search(t)
+    ]
 
     def is_foreign(topic: str) -> bool:
         return any(_kinship(topic, other) > _kinship(topic, near) for other in others)
 
     return {
-        t: kind for t, kind in types.items()
-        if not near or t in named or kind not in (*_LABEL.types, *_DETECTION.types, CAMERA_INFO, FRAME_INFO)
+        t: kind
+        for t, kind in types.items()
+        if not near
+        or t in named
+        or kind not in (*_LABEL.types, *_DETECTION.types, CAMERA_INFO, FRAME_INFO)
         or not is_foreign(t)
-    }  # fmt: skip
+    }
 
 
 def _camera(topic: str) -> str:

@@ -203,8 +203,12 @@ class LiveRecording:
         text, digest = definition
         self._connections[name] = self._guarded(
             self._writer.add_connection,
-            name, message_type, msgdef=text, rihs01=digest, offered_qos_profiles=offered,
-        )  # fmt: skip
+            name,
+            message_type,
+            msgdef=text,
+            rihs01=digest,
+            offered_qos_profiles=offered,
+        )
 
     def set_custom_data(self, key: str, text: str) -> None:
         """Keep a text in the recording's metadata, as rosbag2's custom data."""

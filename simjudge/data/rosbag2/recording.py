@@ -49,8 +49,11 @@ _VIRTUAL = "CREATE VIRTUAL"
 """How the definition of a table begins whose rows some code makes."""
 _LONGEST_VALUE = 2**30
 """Bytes of a message, or of any other value, at most."""
-_TABLES = {"topics": ("id", "name", "type"), "messages": ("id", "topic_id", "timestamp", "data"),
-           "metadata": ("id", "metadata")}  # fmt: skip
+_TABLES = {
+    "topics": ("id", "name", "type"),
+    "messages": ("id", "topic_id", "timestamp", "data"),
+    "metadata": ("id", "metadata"),
+}
 """The tables that are read, with the columns that must be stored in them."""
 _DATABASE_ERRORS = (apsw.Error, UnicodeDecodeError, TypeError, ValueError)
 

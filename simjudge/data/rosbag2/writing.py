@@ -336,8 +336,14 @@ def recording_stamps(frames: FrameSet) -> IntArray:
         stamps[index] = stamp
     made_up = int((frames.stamp == NO_STAMP).sum())
     if made_up:
-        log.warning("%s: %d of %d frames say no time; their stamps are made up, %g s from one to the next: no rate,"
-                    " speed or hole can be told from them", frames.name, made_up, len(stamps), _STEP / 1e9)  # fmt: skip
+        log.warning(
+            "%s: %d of %d frames say no time; their stamps are made up, %g s from one to the next: no rate,"
+            " speed or hole can be told from them",
+            frames.name,
+            made_up,
+            len(stamps),
+            _STEP / 1e9,
+        )
     return stamps
 
 

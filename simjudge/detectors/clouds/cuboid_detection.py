@@ -167,13 +167,24 @@ def _find_ground(
     if ground.method == "none":
         return np.zeros(len(points), np.bool_), None
     found = fit_ground_plane(
-        points, nearest_normals(points) if grid is None else ring_normals(points, grid),
-        distance=ground.distance, contact=ground.contact, angle_deg=ground.angle, slope_deg=ground.slope,
-        trials=ground.trials, least=ground.least, seed=ground.seed,
-    )  # fmt: skip
-    return (np.zeros(len(points), np.bool_), None) if found is None else (
-        found.ground, np.array([*found.normal, found.offset]),
-    )  # fmt: skip
+        points,
+        nearest_normals(points) if grid is None else ring_normals(points, grid),
+        distance=ground.distance,
+        contact=ground.contact,
+        angle_deg=ground.angle,
+        slope_deg=ground.slope,
+        trials=ground.trials,
+        least=ground.least,
+        seed=ground.seed,
+    )
+    return (
+        (np.zeros(len(points), np.bool_), None)
+        if found is None
+        else (
+            found.ground,
+            np.array([*found.normal, found.offset]),
+        )
+    )
 
 
 def _find_clusters(points: FloatArray, mask: BoolArray, grid: BeamGrid | None, settings: LidarCuboidFile) -> IntArray:
@@ -218,9 +229,13 @@ def _fit_cuboids(
         return _no_cuboids(), numbers
     start = np.concatenate([[0], np.cumsum(count)])
     fitted = fit_l_shapes(
-        np.ascontiguousarray(points[order, :2]), start,
-        criterion=how.criterion, step_deg=how.step, nearest=how.nearest, side=how.side,
-    )  # fmt: skip
+        np.ascontiguousarray(points[order, :2]),
+        start,
+        criterion=how.criterion,
+        step_deg=how.step,
+        nearest=how.nearest,
+        side=how.side,
+    )
     if how.least_size is not None:
         fitted = lengthen_rectangles(fitted, how.least_size)
     low, high = extents(points[:, 2], numbers, len(count))
@@ -245,9 +260,7 @@ def _fit_cuboids(
 
 def _no_cuboids() -> CloudPredictions:
     none = np.empty(0, np.int64)
-    return CloudPredictions(
-        none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)), np.empty(0), none
-    )  # fmt: skip
+    return CloudPredictions(none, none, none, np.empty((0, 3)), np.empty((0, 4)), np.empty((0, 3)), np.empty(0), none)
 
 
 def detect_clouds(

@@ -142,11 +142,17 @@ def colour_differences(
     pairs = [(each, virtuals[each.subject, each.channel]) for each in real if (each.subject, each.channel) in virtuals]
     return [
         ColourDifference(
-            a.subject, a.channel, UNITS[a.channel], a.edges, a.shares, b.shares,
-            histogram_distance(a.shares, b.shares, a.channel), _floor(a, again.get((a.subject, a.channel))),
+            a.subject,
+            a.channel,
+            UNITS[a.channel],
+            a.edges,
+            a.shares,
+            b.shares,
+            histogram_distance(a.shares, b.shares, a.channel),
+            _floor(a, again.get((a.subject, a.channel))),
         )
         for a, b in pairs
-    ]  # fmt: skip
+    ]
 
 
 def _floor(real: ColourHistogram, again: ColourHistogram | None) -> float:

@@ -47,9 +47,14 @@ def imu(
             drift = (f"{each.bias:.3g}", f"{each.bias_time:.3g}") if each.walk else ("-", "-")
             walk = f"{each.walk:.3g} ± {each.walk_error:.1g}" if each.walk else f"none above {2 * each.walk_error:.1g}"
             table.add_row(
-                f"{part} {axis}", UNITS[part], f"{each.deviation(made.rate):.4g}",
-                f"{each.density:.4g} ± {each.density_error:.1g}", walk, f"{each.lowest_at:.3g} s", *drift,
-            )  # fmt: skip
+                f"{part} {axis}",
+                UNITS[part],
+                f"{each.deviation(made.rate):.4g}",
+                f"{each.density:.4g} ± {each.density_error:.1g}",
+                walk,
+                f"{each.lowest_at:.3g} s",
+                *drift,
+            )
     Console(width=140, soft_wrap=True, highlight=False).print(table)
     print_note(f"wrote {found.path} and {found.plot_path}")
     exit_if_lost(found.losses)
@@ -84,9 +89,17 @@ def noise(
     from simjudge.terminal.common import print_table
 
     found = calibrate_noise(
-        source, out, encoding=encoding, bits=bits, black_level=black_level, begin=begin, end=end,
-        overwrite=overwrite, allow_outside=settings.allow_outside, progress=progress,
-    )  # fmt: skip
+        source,
+        out,
+        encoding=encoding,
+        bits=bits,
+        black_level=black_level,
+        begin=begin,
+        end=end,
+        overwrite=overwrite,
+        allow_outside=settings.allow_outside,
+        progress=progress,
+    )
     made = found.calibration
     typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
     print_table(noise_table(made))
@@ -126,9 +139,15 @@ def lidar(
     from simjudge.terminal.common import print_table
 
     found = calibrate_lidar(
-        source, out, topic=topic, fields=[each.strip() for each in fields.split(",")], rings=rings, rate=rate,
-        most=most, overwrite=overwrite,
-    )  # fmt: skip
+        source,
+        out,
+        topic=topic,
+        fields=[each.strip() for each in fields.split(",")],
+        rings=rings,
+        rate=rate,
+        most=most,
+        overwrite=overwrite,
+    )
     for each in found.lidars:
         typer.echo(summary_line(each))
         print_table(ring_table(each))

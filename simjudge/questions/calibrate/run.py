@@ -148,18 +148,27 @@ def allan_figure(calibration: ImuCalibration) -> ReportFigure:
 GOAL = 0.03
 """Degrees: how close a simulated beam should be to the real one."""
 _COLUMNS = (
-    "ring", "points", "elevation, deg", "azimuth, deg", "delay, us", "angle: mean", "95 %, deg", "time: mean",
+    "ring",
+    "points",
+    "elevation, deg",
+    "azimuth, deg",
+    "delay, us",
+    "angle: mean",
+    "95 %, deg",
+    "time: mean",
     "95 %, us",
-)  # fmt: skip
+)
 
 
 def summary_line(found: CalibratedLidar) -> str:
     """One line: points, turns, columns, speed."""
     made = found.estimate
     apart = f"{np.degrees(made.step):.5f} degrees and {made.period * 1e6:.4f} microseconds"
-    around = "a full turn" if found.lidar.full_turn or made.columns * made.step > np.radians(350) else (
-        f"{np.degrees(made.field_of_view):.2f} degrees"
-    )  # fmt: skip
+    around = (
+        "a full turn"
+        if found.lidar.full_turn or made.columns * made.step > np.radians(350)
+        else (f"{np.degrees(made.field_of_view):.2f} degrees")
+    )
     points = f"{len(made.ring)} points in {found.turns} turn{'s' * (found.turns > 1)}"
     way = "clockwise" if made.clockwise else "counter-clockwise"
     return (
@@ -174,18 +183,28 @@ def ring_table(found: CalibratedLidar) -> SummaryTable:
     rows = []
     for number, ring in enumerate(made.rings):
         of_ring = distance.ring == number
-        rows.append([
-            str(number), str(ring.points),
-            f"{np.degrees(ring.elevation):.4f} ± {np.degrees(ring.interval(ring.elevation_spread)):.4f}",
-            f"{np.degrees(ring.azimuth):.4f} ± {np.degrees(ring.interval(ring.azimuth_spread)):.4f}",
-            f"{ring.delay * 1e6:.3f}" if made.timed else "-",
-            *_mean_and_95(np.degrees(distance.angle[of_ring]), 4),
-            *_mean_and_95(distance.time[of_ring] * 1e6, 3),
-        ])  # fmt: skip
-    rows.append([
-        "all", str(len(made.ring)), "", "", "", *_mean_and_95(np.degrees(distance.angle), 4),
-        *_mean_and_95(distance.time * 1e6, 3),
-    ])  # fmt: skip
+        rows.append(
+            [
+                str(number),
+                str(ring.points),
+                f"{np.degrees(ring.elevation):.4f} ± {np.degrees(ring.interval(ring.elevation_spread)):.4f}",
+                f"{np.degrees(ring.azimuth):.4f} ± {np.degrees(ring.interval(ring.azimuth_spread)):.4f}",
+                f"{ring.delay * 1e6:.3f}" if made.timed else "-",
+                *_mean_and_95(np.degrees(distance.angle[of_ring]), 4),
+                *_mean_and_95(distance.time[of_ring] * 1e6, 3),
+            ]
+        )
+    rows.append(
+        [
+            "all",
+            str(len(made.ring)),
+            "",
+            "",
+            "",
+            *_mean_and_95(np.degrees(distance.angle), 4),
+            *_mean_and_95(distance.time * 1e6, 3),
+        ]
+    )
     return SummaryTable(_COLUMNS, rows)
 
 
@@ -360,9 +379,13 @@ def _measure(
             advance(done + 1, len(indices))
     pictures.check(frames.name)
     calibration = calibrate_noise_of(
-        frames.name, scene.noise(compressed=pictures.compressed), encoding, pictures.step,
-        compressed=pictures.compressed, gray=pictures.gray,
-    )  # fmt: skip
+        frames.name,
+        scene.noise(compressed=pictures.compressed),
+        encoding,
+        pictures.step,
+        compressed=pictures.compressed,
+        gray=pictures.gray,
+    )
     return calibration, losses
 
 
@@ -401,9 +424,15 @@ def transfer_figure(calibration: NoiseCalibration) -> ReportFigure:
         for channel, curve in calibration.curves.items():
             colour, fit = _COLOURS[channel], calibration.fits[channel]
             axes.errorbar(
-                curve.mean, curve.variance, yerr=2 * curve.error, fmt="o", markersize=3, linewidth=1, color=colour,
+                curve.mean,
+                curve.variance,
+                yerr=2 * curve.error,
+                fmt="o",
+                markersize=3,
+                linewidth=1,
+                color=colour,
                 label=f"{channel}: s1 {fit.s1:.4g}, s2 {fit.s2:.3g}",
-            )  # fmt: skip
+            )
             along = np.geomspace(max(curve.mean.min(), 1e-5), curve.mean.max(), 100)
             axes.plot(along, fit.variance(along), linewidth=1, color=colour)
         axes.set_xscale("log")

@@ -147,14 +147,22 @@ def describe_inputs(result: Result, losses: Losses) -> list[dict[str, Any]]:
             now = UNCHANGED if hash_files(path) == given["sha256"] else CHANGED
             if now == CHANGED:
                 losses.add("inputs that have changed since they were compared", f"{result.name}: {path}")
-        found.append({
-            "set": side.upper(), "name": given.get("name") or side.upper(), "path": given.get("path") or "",
-            "sha256": given.get("sha256") or "", "now": now, "format": given.get("format", ""),
-            "frames": given.get("frames") or 0, "objects": given.get("objects") or 0, "units": given["units"],
-            "detector": detector.get("name", "predictions as they were in the file"),
-            "detector_sha256": detector.get("sha256", ""),
-            "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None,
-        })  # fmt: skip
+        found.append(
+            {
+                "set": side.upper(),
+                "name": given.get("name") or side.upper(),
+                "path": given.get("path") or "",
+                "sha256": given.get("sha256") or "",
+                "now": now,
+                "format": given.get("format", ""),
+                "frames": given.get("frames") or 0,
+                "objects": given.get("objects") or 0,
+                "units": given["units"],
+                "detector": detector.get("name", "predictions as they were in the file"),
+                "detector_sha256": detector.get("sha256", ""),
+                "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None,
+            }
+        )
     return found
 
 
@@ -258,15 +266,42 @@ def _read_again(result: Result, side: str) -> FrameSet:
 
 PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 COLUMNS = (
-    "set", "unit", "block", "frame", "width", "height", "class_id", "x0", "y0", "x1", "y1", "predicted_x0",
-    "predicted_y0", "predicted_x1", "predicted_y1", "score", "performance", "expected_performance", "expected_found",
-)  # fmt: skip
+    "set",
+    "unit",
+    "block",
+    "frame",
+    "width",
+    "height",
+    "class_id",
+    "x0",
+    "y0",
+    "x1",
+    "y1",
+    "predicted_x0",
+    "predicted_y0",
+    "predicted_x1",
+    "predicted_y1",
+    "score",
+    "performance",
+    "expected_performance",
+    "expected_found",
+)
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
 """Libraries that numbers rest on, whose versions are named."""
 _SETTINGS = (
-    "theta", "patch", "mask_factor", "class_aware", "integer_boxes", "strict", "min_batch_size", "seed", "draws",
-    "margin", "metric", "preset",
-)  # fmt: skip
+    "theta",
+    "patch",
+    "mask_factor",
+    "class_aware",
+    "integer_boxes",
+    "strict",
+    "min_batch_size",
+    "seed",
+    "draws",
+    "margin",
+    "metric",
+    "preset",
+)
 """Settings that the script needs."""
 _OTHER_KINDS = {
     SWEEP: "a sweep",
@@ -440,18 +475,20 @@ def _page(
         unseen = fact["performance_not_of_boxes"]
         said |= dossier_check.page_texts(result.name, dict(result.header), fact["p_of_all_results"], unseen)
         keys = ["overall", *result.header["by_class"]]
-        parts.append({
-            "name": result.name,
-            "colour": VERDICT_COLOURS[result.verdict],
-            "rows": [
-                (key, entry.label, VERDICT_COLOURS[entry.verdict])
-                for key, entry in zip(keys, result.entries, strict=True)
-            ],
-            "inputs": each,
-            "parameters": result.header["parameters"],
-            "losses": result.header.get("losses", []),
-            "made_by": result.header.get("version", ""),
-        })  # fmt: skip
+        parts.append(
+            {
+                "name": result.name,
+                "colour": VERDICT_COLOURS[result.verdict],
+                "rows": [
+                    (key, entry.label, VERDICT_COLOURS[entry.verdict])
+                    for key, entry in zip(keys, result.entries, strict=True)
+                ],
+                "inputs": each,
+                "parameters": result.header["parameters"],
+                "losses": result.header.get("losses", []),
+                "made_by": result.header.get("version", ""),
+            }
+        )
     return load_template("dossier.html").render(
         title=title or "Does the simulation predict reality? A dossier to check",
         parts=parts,

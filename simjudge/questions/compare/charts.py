@@ -120,7 +120,7 @@ __all__ = [
     "sweep_panels",
     "w1_histogram",
     "w1_vs_overlap",
-]  # fmt: skip
+]
 
 GAP_ROW_HEIGHT = 34.0
 """Height of a row of gaps and W1, points."""
@@ -333,9 +333,17 @@ def draw_w1_vs_overlap(axes: Axes, points: Sequence[OverlapPoint]) -> None:
         at, down = (-8 if right else 8, 0), -4 if upper else 34
         for text, size, weight, offset in ((word, 13, "bold", down), (meaning, 11, "normal", down - 17)):
             axes.annotate(
-                text, (right, upper), (at[0], offset), "axes fraction", "offset points", ha=side, va="top",
-                fontsize=size, fontweight=weight, color=LIGHT["soft"],
-            )  # fmt: skip
+                text,
+                (right, upper),
+                (at[0], offset),
+                "axes fraction",
+                "offset points",
+                ha=side,
+                va="top",
+                fontsize=size,
+                fontweight=weight,
+                color=LIGHT["soft"],
+            )
     for point in drawn:
         _draw_point(axes, point)
     named = [p for p in drawn if not p.small]
@@ -376,9 +384,14 @@ def _label_points(axes: Axes, points: Sequence[OverlapPoint], named: Sequence[Ov
         spot = (point.entry.numbers.overlap_a or 0.0, point.entry.numbers.mean_w1 or 0.0)
         axes.plot([spot[0], end], [spot[1], y], color=LIGHT["soft"], linewidth=0.7, alpha=0.7)
         axes.text(
-            x, y, label, ha="right" if place.on_left else "left", va="center_baseline", fontsize=12,
+            x,
+            y,
+            label,
+            ha="right" if place.on_left else "left",
+            va="center_baseline",
+            fontsize=12,
             bbox={"facecolor": LIGHT["panel"], "edgecolor": "none", "pad": 0.5, "alpha": 0.75},
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)

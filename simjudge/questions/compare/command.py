@@ -82,11 +82,15 @@ def compare(
     b: Path = typer.Argument(..., help="The set that predicts, usually simulated."),
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     scheduler: str | None = typer.Option(
-        None, metavar="ADDRESS", rich_help_panel="Cluster",
+        None,
+        metavar="ADDRESS",
+        rich_help_panel="Cluster",
         help="Dask scheduler whose workers do the similarity join; the numbers are the same.",
     ),
     share: str | None = typer.Option(
-        None, metavar="FOLDER", rich_help_panel="Cluster",
+        None,
+        metavar="FOLDER",
+        rich_help_panel="Cluster",
         help="Folder, or address that fsspec knows, through which the scheduler's workers get the contexts. "
         "Not given: a temporary folder of this machine.",
     ),

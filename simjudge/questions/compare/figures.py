@@ -442,18 +442,34 @@ class ClassFigure:
 
 
 CLASS_FIGURES = (
-    ClassFigure("w1_histogram", "W1 of the contexts", w1_histogram,
-                "Dashed: mean W1. Grey: what it would be by chance.", DISTRIBUTION),
-    ClassFigure("performance_distributions", "Performance", performance_distributions, "", DISTRIBUTION,
-                has_legend=True),
-    ClassFigure("difference_histogram", "Differences of mean performance", difference_histogram,
-                "Right of 0 the detector does better in A. Dashed: the mean.", DISTRIBUTION),
+    ClassFigure(
+        "w1_histogram",
+        "W1 of the contexts",
+        w1_histogram,
+        "Dashed: mean W1. Grey: what it would be by chance.",
+        DISTRIBUTION,
+    ),
+    ClassFigure(
+        "performance_distributions", "Performance", performance_distributions, "", DISTRIBUTION, has_legend=True
+    ),
+    ClassFigure(
+        "difference_histogram",
+        "Differences of mean performance",
+        difference_histogram,
+        "Right of 0 the detector does better in A. Dashed: the mean.",
+        DISTRIBUTION,
+    ),
     ClassFigure("performance_vs_size", "By object size", performance_vs_size, _FADED, WHERE, has_legend=True),
     ClassFigure("map_w1", "Where in the image: W1", partial(context_map, column="w1"), _FADED, MAP),
-    ClassFigure("map_difference", "Where: A minus B", partial(context_map, column="mean_difference"),
-                f"Blue: better in A. Orange: better in B. {_FADED}", MAP),
+    ClassFigure(
+        "map_difference",
+        "Where: A minus B",
+        partial(context_map, column="mean_difference"),
+        f"Blue: better in A. Orange: better in B. {_FADED}",
+        MAP,
+    ),
     ClassFigure("map_overlap", "Where: overlap", partial(context_map, column="in_overlap"), _FADED, MAP),
-)  # fmt: skip
+)
 
 
 def result_figures(result: Result) -> Figures:

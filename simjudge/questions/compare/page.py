@@ -287,10 +287,16 @@ def _inputs(header: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     inputs = header.get("inputs") or {}
     sides = [inputs.get("a") or {}, inputs.get("b") or {}]
     rows = [
-        ("path", "path"), ("format", "format"), ("content (SHA-256)", "sha256"), ("frames", "frames"),
-        (sample_words(header), "objects"), ("predictions", "predictions"),
-        ("detector", "detector"), ("predictions from", "predictions_path"), ("their content", "predictions_sha256"),
-    ]  # fmt: skip
+        ("path", "path"),
+        ("format", "format"),
+        ("content (SHA-256)", "sha256"),
+        ("frames", "frames"),
+        (sample_words(header), "objects"),
+        ("predictions", "predictions"),
+        ("detector", "detector"),
+        ("predictions from", "predictions_path"),
+        ("their content", "predictions_sha256"),
+    ]
     out = [(label, [_input(side.get(key), key) for side in sides]) for label, key in rows]
     out.append(("units", [_units(side) for side in sides]))
     model = inputs.get("model")

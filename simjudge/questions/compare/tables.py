@@ -19,12 +19,32 @@ from simjudge.results.saved_result import Result, ResultEntry, halves_of
 from simjudge.results.verdict_words import verdict_words
 
 _COMPARISON_COLUMNS = (
-    "class", "n A / B", "gap", "95 %", "p", "p corr.", "verdict", "W1", "noise", "overlap A / B", "perf. A / B",
+    "class",
+    "n A / B",
+    "gap",
+    "95 %",
+    "p",
+    "p corr.",
+    "verdict",
+    "W1",
+    "noise",
+    "overlap A / B",
+    "perf. A / B",
     "mAP50 A / B",
-)  # fmt: skip
+)
 _SWEEP_COLUMNS = (
-    "patch", "theta", "compared", "gap", "95 %", "p", "verdict", "W1", "noise", "overlap A / B", "batch A / B",
-)  # fmt: skip
+    "patch",
+    "theta",
+    "compared",
+    "gap",
+    "95 %",
+    "p",
+    "verdict",
+    "W1",
+    "noise",
+    "overlap A / B",
+    "batch A / B",
+)
 
 
 def comparison_table(content: Mapping[str, Any]) -> SummaryTable:
@@ -104,10 +124,21 @@ def _both(entry: EntryNumbers, field: str, digits: int) -> str:
 
 _FIRST_LINE = "% simjudge report"
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
 _MATHEMATICS = {"≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "×": r"$\times$", "±": r"$\pm$", "–": "--"}
 
 
@@ -165,16 +196,54 @@ _START = ("result", "a", "b", "theta", "patch_height", "patch_width", "class_id"
 """First columns of the numbers as CSV."""
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 FIELDS = (
-    "n_a", "n_b", "compared", "verdict", "verdict_reason", "margin", "mean_w1", "noise", "noise_q95",
-    "adjusted_w1", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap", "draws", "drawn_share",
-    "units_a", "units_b",
-    "p_value", "p_adjusted", "median_w1", "max_w1", "weighted_w1", "relative_w1", "mean_abs_mean_diff",
-    "overlap_a", "overlap_b", "n_overlap_a", "n_overlap_b", "mean_batch_a", "mean_batch_b",
-    "mean_performance_a", "mean_performance_b",
-    "mean_performance_outside_a", "std_performance_outside_a", "mean_performance_outside_b",
-    "std_performance_outside_b", "false_positives_a", "false_positives_b", "map50_a", "map50_95_a", "map50_b",
-    "map50_95_b", "pointwise_pairs", "pointwise_mean_difference",
-)  # fmt: skip
+    "n_a",
+    "n_b",
+    "compared",
+    "verdict",
+    "verdict_reason",
+    "margin",
+    "mean_w1",
+    "noise",
+    "noise_q95",
+    "adjusted_w1",
+    "gap",
+    "gap_low",
+    "gap_high",
+    "gap_share",
+    "gap_size",
+    "detectable_gap",
+    "draws",
+    "drawn_share",
+    "units_a",
+    "units_b",
+    "p_value",
+    "p_adjusted",
+    "median_w1",
+    "max_w1",
+    "weighted_w1",
+    "relative_w1",
+    "mean_abs_mean_diff",
+    "overlap_a",
+    "overlap_b",
+    "n_overlap_a",
+    "n_overlap_b",
+    "mean_batch_a",
+    "mean_batch_b",
+    "mean_performance_a",
+    "mean_performance_b",
+    "mean_performance_outside_a",
+    "std_performance_outside_a",
+    "mean_performance_outside_b",
+    "std_performance_outside_b",
+    "false_positives_a",
+    "false_positives_b",
+    "map50_a",
+    "map50_95_a",
+    "map50_b",
+    "map50_95_b",
+    "pointwise_pairs",
+    "pointwise_mean_difference",
+)
 
 
 @dataclass(frozen=True)
@@ -202,57 +271,130 @@ class TableCell:
 
 
 GROUPS: tuple[tuple[str, tuple[NumberRow, ...]], ...] = (
-    ("Verdict", (
-        NumberRow("verdict", "a gap where the corrected p ≤ 0.05, by its size", ("verdict",), "verdict"),
-        NumberRow("gap", "mean over contexts of W1 between the populations, as endless frames would show it", ("gap",)),
-        NumberRow("95 % interval", "of the gap", ("gap_low", "gap_high"), pattern="{} to {}"),
-        NumberRow("where the gap sits", "so large a gap in this share of the contexts makes the mean",
-            ("gap_size", "gap_share"), "share", "{} in {}"),
-        NumberRow("p", "share of draws without a difference that have a W1 at least as large", ("p_value",), "p"),
-        NumberRow("p, corrected", "as one of several classes (Romano and Wolf), not below that of all together",
-            ("p_adjusted",), "p"),
-        NumberRow("shown in 80 %", "the gap that these sizes would have shown in about 80 of 100 cases",
-            ("detectable_gap",)),
-        NumberRow("units A, B", "drawn independently, that hold the class", ("units_a", "units_b"), "count", "{}, {}"),
-        NumberRow("draws", "on which noise, p and interval rest; and the share of the contexts that carries them",
-            ("draws", "drawn_share"), "share", "{} ({})"),
-    )),
-    ("W1, distance of the performance distributions in like contexts", (
-        NumberRow("mean W1", "Algorithm 1: mean over the compared contexts of A", ("mean_w1",)),
-        NumberRow("adjusted W1", "of performance adjusted to like objects; noise, gap, p and verdict are of it",
-            ("adjusted_w1",)),
-        NumberRow("noise", "mean W1 of sets of these sizes that do not differ", ("noise",)),
-        NumberRow("noise, 95 % quantile", "what chance stays below 19 times of 20", ("noise_q95",)),
-        NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
-        NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
-        NumberRow("quantiles 5, 25, 75, 95 %", "over the compared contexts", ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
-            pattern="{} {} {} {}"),
-        NumberRow("share of the performance", "mean W1 over the mean performance in A", ("relative_w1",)),
-        NumberRow("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
-    )),
-    ("Overlap", (
-        NumberRow("O_A", "share of A's contexts that B shows", ("overlap_a", "n_overlap_a", "n_a"), "share",
-            "{} ({} of {})"),
-        NumberRow("O_B", "share of B's contexts that occur in A", ("overlap_b", "n_overlap_b", "n_b"), "share",
-            "{} ({} of {})"),
-        NumberRow("compared", "contexts of A with similar ones in B", ("compared",), "count"),
-        NumberRow("batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"),
-    )),
-    ("The detector", (
-        NumberRow("performance A, B", "mean over all contexts; together, of the classes in both sets",
-            ("mean_performance_a", "mean_performance_b"), pattern="{}, {}"),
-        NumberRow("outside the overlap, A", "mean ± standard deviation",
-            ("mean_performance_outside_a", "std_performance_outside_a"), pattern="{} ± {}"),
-        NumberRow("outside the overlap, B", "mean ± standard deviation",
-            ("mean_performance_outside_b", "std_performance_outside_b"), pattern="{} ± {}"),
-        NumberRow("pointwise", "mean difference of performance of the same object, in paired sets; number of objects",
-            ("pointwise_mean_difference", "pointwise_pairs"), pattern="{} ({})"),
-        NumberRow("false positives A, B", "predictions that no object was left for",
-            ("false_positives_a", "false_positives_b"), "count", "{}, {}"),
-        NumberRow("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
-        NumberRow("mAP50-95 A, B", "mean over IoU 0.5 to 0.95", ("map50_95_a", "map50_95_b"), pattern="{}, {}"),
-    )),
-)  # fmt: skip
+    (
+        "Verdict",
+        (
+            NumberRow("verdict", "a gap where the corrected p ≤ 0.05, by its size", ("verdict",), "verdict"),
+            NumberRow(
+                "gap", "mean over contexts of W1 between the populations, as endless frames would show it", ("gap",)
+            ),
+            NumberRow("95 % interval", "of the gap", ("gap_low", "gap_high"), pattern="{} to {}"),
+            NumberRow(
+                "where the gap sits",
+                "so large a gap in this share of the contexts makes the mean",
+                ("gap_size", "gap_share"),
+                "share",
+                "{} in {}",
+            ),
+            NumberRow("p", "share of draws without a difference that have a W1 at least as large", ("p_value",), "p"),
+            NumberRow(
+                "p, corrected",
+                "as one of several classes (Romano and Wolf), not below that of all together",
+                ("p_adjusted",),
+                "p",
+            ),
+            NumberRow(
+                "shown in 80 %",
+                "the gap that these sizes would have shown in about 80 of 100 cases",
+                ("detectable_gap",),
+            ),
+            NumberRow(
+                "units A, B", "drawn independently, that hold the class", ("units_a", "units_b"), "count", "{}, {}"
+            ),
+            NumberRow(
+                "draws",
+                "on which noise, p and interval rest; and the share of the contexts that carries them",
+                ("draws", "drawn_share"),
+                "share",
+                "{} ({})",
+            ),
+        ),
+    ),
+    (
+        "W1, distance of the performance distributions in like contexts",
+        (
+            NumberRow("mean W1", "Algorithm 1: mean over the compared contexts of A", ("mean_w1",)),
+            NumberRow(
+                "adjusted W1",
+                "of performance adjusted to like objects; noise, gap, p and verdict are of it",
+                ("adjusted_w1",),
+            ),
+            NumberRow("noise", "mean W1 of sets of these sizes that do not differ", ("noise",)),
+            NumberRow("noise, 95 % quantile", "what chance stays below 19 times of 20", ("noise_q95",)),
+            NumberRow("median, largest", "over the compared contexts", ("median_w1", "max_w1"), pattern="{}, {}"),
+            NumberRow("weighted", "mean weighted by the batch size in A", ("weighted_w1",)),
+            NumberRow(
+                "quantiles 5, 25, 75, 95 %",
+                "over the compared contexts",
+                ("q:0.05", "q:0.25", "q:0.75", "q:0.95"),
+                pattern="{} {} {} {}",
+            ),
+            NumberRow("share of the performance", "mean W1 over the mean performance in A", ("relative_w1",)),
+            NumberRow("difference of means", "mean absolute difference of mean performance", ("mean_abs_mean_diff",)),
+        ),
+    ),
+    (
+        "Overlap",
+        (
+            NumberRow(
+                "O_A",
+                "share of A's contexts that B shows",
+                ("overlap_a", "n_overlap_a", "n_a"),
+                "share",
+                "{} ({} of {})",
+            ),
+            NumberRow(
+                "O_B",
+                "share of B's contexts that occur in A",
+                ("overlap_b", "n_overlap_b", "n_b"),
+                "share",
+                "{} ({} of {})",
+            ),
+            NumberRow("compared", "contexts of A with similar ones in B", ("compared",), "count"),
+            NumberRow(
+                "batch A, B", "mean number of similar contexts", ("mean_batch_a", "mean_batch_b"), "batch", "{}, {}"
+            ),
+        ),
+    ),
+    (
+        "The detector",
+        (
+            NumberRow(
+                "performance A, B",
+                "mean over all contexts; together, of the classes in both sets",
+                ("mean_performance_a", "mean_performance_b"),
+                pattern="{}, {}",
+            ),
+            NumberRow(
+                "outside the overlap, A",
+                "mean ± standard deviation",
+                ("mean_performance_outside_a", "std_performance_outside_a"),
+                pattern="{} ± {}",
+            ),
+            NumberRow(
+                "outside the overlap, B",
+                "mean ± standard deviation",
+                ("mean_performance_outside_b", "std_performance_outside_b"),
+                pattern="{} ± {}",
+            ),
+            NumberRow(
+                "pointwise",
+                "mean difference of performance of the same object, in paired sets; number of objects",
+                ("pointwise_mean_difference", "pointwise_pairs"),
+                pattern="{} ({})",
+            ),
+            NumberRow(
+                "false positives A, B",
+                "predictions that no object was left for",
+                ("false_positives_a", "false_positives_b"),
+                "count",
+                "{}, {}",
+            ),
+            NumberRow("mAP50 A, B", "average precision at IoU 0.5", ("map50_a", "map50_b"), pattern="{}, {}"),
+            NumberRow("mAP50-95 A, B", "mean over IoU 0.5 to 0.95", ("map50_95_a", "map50_95_b"), pattern="{}, {}"),
+        ),
+    ),
+)
 
 _MAIN = ("verdict", "gap", "95 % interval", "p", "mean W1", "noise", "O_A", "O_B", "performance A, B")
 SIDE_BY_SIDE = tuple(row for _, rows in GROUPS for row in rows if row.label in _MAIN)

@@ -30,13 +30,31 @@ SMALL_OVERLAP = 0.5
 EVERYWHERE = 0.8
 """Share of the contexts from which a gap is not said to sit in a part of them."""
 _DRAWN = (
-    "noise", "noise_q95", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap", "p_value",
-    "p_adjusted", "drawn_share",
-)  # fmt: skip
+    "noise",
+    "noise_q95",
+    "gap",
+    "gap_low",
+    "gap_high",
+    "gap_share",
+    "gap_size",
+    "detectable_gap",
+    "p_value",
+    "p_adjusted",
+    "drawn_share",
+)
 _NEED_OVERLAP = (
-    "mean_w1", "median_w1", "max_w1", "weighted_w1", "relative_w1", "w1_quantiles", "mean_abs_mean_diff",
-    "mean_batch_a", "mean_batch_b", "adjusted_w1", *_DRAWN,
-)  # fmt: skip
+    "mean_w1",
+    "median_w1",
+    "max_w1",
+    "weighted_w1",
+    "relative_w1",
+    "w1_quantiles",
+    "mean_abs_mean_diff",
+    "mean_batch_a",
+    "mean_batch_b",
+    "adjusted_w1",
+    *_DRAWN,
+)
 
 
 @dataclass(frozen=True)
@@ -397,10 +415,15 @@ def _cells(one: DetectorMeasure) -> tuple[str, ...]:
     unsaid = one.low is None or one.high is None or one.verdict == Verdict.TOO_FEW
     spread = DASH if unsaid else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
     return (
-        _number(one, one.value_a), _number(one, one.value_b), _signed(one, one.difference), spread,
-        DASH if unsaid else format_p(one.p_value), format_p(one.p_adjusted), f"{_margin(one):g}",
+        _number(one, one.value_a),
+        _number(one, one.value_b),
+        _signed(one, one.difference),
+        spread,
+        DASH if unsaid else format_p(one.p_value),
+        format_p(one.p_adjusted),
+        f"{_margin(one):g}",
         f"{one.units_a:,}, {one.units_b:,}",
-    )  # fmt: skip
+    )
 
 
 def measure_notes(result: Result) -> list[str]:

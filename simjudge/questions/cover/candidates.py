@@ -50,9 +50,7 @@ class LabelView:
         return is_free_position(body.position, self.engine, self.engine.poses())
 
 
-def labelled_frames(
-    name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]
-) -> FrameSet:
+def labelled_frames(name: str, camera: Camera, class_names: dict[int, str], objects: Sequence[Objects]) -> FrameSet:
     """Labels of several pictures as a set without pictures."""
     frame = np.repeat(np.arange(len(objects)), [len(each) for each in objects])
     class_id = np.concatenate([np.zeros(0, np.int64), *(each.class_id for each in objects)])
@@ -171,12 +169,19 @@ class PoseSearch:
         aside = math.atan((column - lens.centre[0]) / lens.focal[0])
         bearing = random.uniform(-math.pi, math.pi, count)
         centre = own.centre[anchors]
-        return self._within(np.column_stack([
-            centre[:, 0] - distance * np.cos(bearing), centre[:, 1] - distance * np.sin(bearing),
-            self._height * random.uniform(*HEIGHTS, count) + self._floor(anchors),
-            bearing + aside + random.normal(0, 0.05, count),
-            self._pitch + random.normal(0, TILT[0], count), self._roll + random.normal(0, TILT[1], count),
-        ]), anchors), anchors  # fmt: skip
+        return self._within(
+            np.column_stack(
+                [
+                    centre[:, 0] - distance * np.cos(bearing),
+                    centre[:, 1] - distance * np.sin(bearing),
+                    self._height * random.uniform(*HEIGHTS, count) + self._floor(anchors),
+                    bearing + aside + random.normal(0, 0.05, count),
+                    self._pitch + random.normal(0, TILT[0], count),
+                    self._roll + random.normal(0, TILT[1], count),
+                ]
+            ),
+            anchors,
+        ), anchors
 
     def _floor(self, anchors: IntArray) -> FloatArray:
         """Height of the floor, taken as that on which the thing stands, metres."""
@@ -188,8 +193,9 @@ class PoseSearch:
         """Poses nearby."""
         centre = self._sketch.things.centre[anchors]
         distance = np.linalg.norm(poses[:, :2] - centre[:, :2], axis=1)
-        scale = np.column_stack([*[distance] * 3, np.ones(len(poses)), np.full(len(poses), TILT[0]),
-                                 np.full(len(poses), TILT[1])])  # fmt: skip
+        scale = np.column_stack(
+            [*[distance] * 3, np.ones(len(poses)), np.full(len(poses), TILT[0]), np.full(len(poses), TILT[1])]
+        )
         moved = poses + random.normal(0, 1, poses.shape) * steps * scale
         # The camera turns with its step, so that the thing stays in its column.
         before, after = (np.arctan2(*(centre[:, :2] - each[:, :2]).T[::-1]) for each in (poses, moved))
@@ -204,9 +210,7 @@ class PoseSearch:
         poses[:, 1] = np.clip(poses[:, 1], self._area[1], self._area[3])
         poses[:, 2] = np.clip(poses[:, 2], low, high)
         for column, middle, spread in ((4, self._pitch, TILT[0]), (5, self._roll, TILT[1])):
-            poses[:, column] = np.clip(
-                poses[:, column], middle - _TILT_LIMIT * spread, middle + _TILT_LIMIT * spread
-            )
+            poses[:, column] = np.clip(poses[:, column], middle - _TILT_LIMIT * spread, middle + _TILT_LIMIT * spread)
         return poses
 
     def _similarity(self, poses: FloatArray, anchors: IntArray, context: SearchedContext) -> FloatArray:
@@ -326,8 +330,11 @@ class PlacementSearch:
         for begin in range(0, len(missing), _AT_ONCE):
             rows = missing[begin : begin + _AT_ONCE]
             rows = rows[~pool.resembled[rows]]
-            found = [each for row, planes in zip(rows.tolist(), context_planes(pool.a, rows, settings), strict=True)
-                     for each in self._searched(search, row, planes)]  # fmt: skip
+            found = [
+                each
+                for row, planes in zip(rows.tolist(), context_planes(pool.a, rows, settings), strict=True)
+                for each in self._searched(search, row, planes)
+            ]
             self._add(found)
             advance(min(begin + _AT_ONCE, len(missing)), len(missing))
 

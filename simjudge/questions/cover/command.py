@@ -38,9 +38,19 @@ def cover(
     from simjudge.questions.cover.run import cover as run
 
     found = run(
-        a, out, scene=scene, camera=camera, n=n, b=b, vehicle=vehicle, mount=mount, engine=engine, settings=settings,
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        a,
+        out,
+        scene=scene,
+        camera=camera,
+        n=n,
+        b=b,
+        vehicle=vehicle,
+        mount=mount,
+        engine=engine,
+        settings=settings,
+        log=print_note,
+        progress=progress,
+    )
     for line in cover_sentences(found):
         print_note(line)
     print_note(f"pictures and poses are in {out}; to look at the coverage, open {out / PAGE}")

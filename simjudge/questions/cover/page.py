@@ -95,8 +95,14 @@ def coverage_figure(found: CoverResult) -> ReportFigure:
         axes = add_axes(figure, (0.0, 0.0, 640.0, 320.0), (64.0, 90.0, 12.0, 46.0))
         for name, values, colour in (("chosen", found.curve.overlap, "a"), ("random", found.random.overlap, "b")):
             axes.plot(np.arange(len(values)), values, color=LIGHT[colour], linewidth=LINE_WIDTH)
-            axes.annotate(f"{name} {values[-1]:.2f}", (len(values) - 1, values[-1]), (6, 0),
-                          textcoords="offset points", va="center", annotation_clip=False)  # fmt: skip
+            axes.annotate(
+                f"{name} {values[-1]:.2f}",
+                (len(values) - 1, values[-1]),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                annotation_clip=False,
+            )
         axes.set_ylim(0, 1)
         axes.set_xlim(0, max(found.count, len(found.random.overlap) - 1, 1))
         axes.set_xlabel("new pictures")

@@ -434,13 +434,17 @@ class CoverResult(ShortRepr):
 
 def curve_rows(curve: CoverageCurve, random: CoverageCurve) -> list[dict[str, Any]]:
     """The rows of curve.csv: O_A and the share resembled by number of pictures, chosen and random."""
-    columns = {"overlap": curve.overlap, "resembled": curve.resembled, "random_overlap": random.overlap,
-               "random_resembled": random.resembled}  # fmt: skip
+    columns = {
+        "overlap": curve.overlap,
+        "resembled": curve.resembled,
+        "random_overlap": random.overlap,
+        "random_resembled": random.resembled,
+    }
     return [
-        {"pictures": k} | {name: round(float(values[k]), 6) if k < len(values) else "" for name, values in
-                           columns.items()}
+        {"pictures": k}
+        | {name: round(float(values[k]), 6) if k < len(values) else "" for name, values in columns.items()}
         for k in range(max(map(len, columns.values())))
-    ]  # fmt: skip
+    ]
 
 
 def uncovered_rows(rows: IntArray, reasons: Sequence[str], frames: Any) -> tuple[UncoveredContext, ...]:

@@ -106,9 +106,7 @@ def same_labels(frames: FrameSet, predicted: FrameSet, index: int) -> bool:
     return bool(np.array_equal(tables[0], tables[1]))
 
 
-def read_cover_sets(
-    a: FrameSet | str | Path, b: FrameSet | str | Path | None
-) -> tuple[FrameSet, FrameSet | None]:
+def read_cover_sets(a: FrameSet | str | Path, b: FrameSet | str | Path | None) -> tuple[FrameSet, FrameSet | None]:
     """The labelled frames of both sets, with A's class ids.
 
     Args:
@@ -151,21 +149,27 @@ def check_cover_classes(a: FrameSet, scene: Scene, given: str | Path) -> None:
 def describe_inputs(*sources: FrameSet | str | Path | None) -> dict[str, Any]:
     """Paths and digests of A and B, as cover.json has them; null for sets in memory."""
     return {
-        key: None if source is None or isinstance(source, FrameSet)
+        key: None
+        if source is None or isinstance(source, FrameSet)
         else {"path": str(source), "sha256": hash_files(Path(source))}
         for key, source in zip("ab", sources, strict=True)
-    }  # fmt: skip
+    }
 
 
 def describe_parameters(settings: CoverSettings) -> dict[str, Any]:
     """The settings, as cover.json has them."""
     return {
         "model": None if settings.model is None else str(settings.model),
-        "theta": settings.theta, "patch": list(settings.method.patch),
-        "patch_chosen": settings.patch is None, "seed": settings.seed,
-        "scenes": settings.scenes, "tries": settings.tries, "refinements": settings.refinements,
-        "min_size": settings.min_size, "min_visible": settings.min_visible,
-    }  # fmt: skip
+        "theta": settings.theta,
+        "patch": list(settings.method.patch),
+        "patch_chosen": settings.patch is None,
+        "seed": settings.seed,
+        "scenes": settings.scenes,
+        "tries": settings.tries,
+        "refinements": settings.refinements,
+        "min_size": settings.min_size,
+        "min_visible": settings.min_visible,
+    }
 
 
 _MOST_PICTURES = 100_000
@@ -298,8 +302,10 @@ class _Search:
         if sizes != {tuple(self.camera.lens.size)}:
             shown = ", ".join(f"{w}x{h}" for w, h in sorted(sizes)[:3])
             width, height = self.camera.lens.size
-            log(f"note: A's pictures are {shown}, camera {self.camera.name} makes {width}x{height}; patches are cut in"
-                " pixels of each")  # fmt: skip
+            log(
+                f"note: A's pictures are {shown}, camera {self.camera.name} makes {width}x{height}; patches are cut in"
+                " pixels of each"
+            )
 
     def candidates(self, n: int, progress: ProgressBar) -> tuple[CandidatePool, ReachRules]:
         """Look at random poses and search others, in every placement."""
@@ -309,7 +315,7 @@ class _Search:
         lens = self.camera.lens
         poses = RandomPoses(
             Path(self.scene).stem, count, self.camera.rate, self.mount, lens.horizontal_field(), settings.seed
-        )  # fmt: skip
+        )
         rules: ReachRules | None = None
         for placement in range(settings.scenes):
             seed = placement_seed(settings.seed, placement, settings.scenes)
@@ -325,7 +331,7 @@ class _Search:
                 if rules is None:
                     rules = ReachRules(
                         self.a, search.things, lens, settings.labelling, settings.theta, settings.method.patch
-                    )  # fmt: skip
+                    )
         assert rules is not None  # noqa: S101 - there is a placement
         return pool, rules
 
@@ -334,16 +340,21 @@ class _Search:
         settings = self.settings
         still = StillPoses(f"{Path(self.scene).stem}_cover", tuple(each.camera for each in poses), self.camera.rate)
         plan = RenderPlan(
-            self.scene, self.camera, still, labelling=settings.labelling, seed=settings.seed, engine=self.engine,
+            self.scene,
+            self.camera,
+            still,
+            labelling=settings.labelling,
+            seed=settings.seed,
+            engine=self.engine,
             scene_seeds=tuple(each.scene_seed for each in poses),
-        )  # fmt: skip
+        )
         done = render_plans([plan], out, jobs=settings.jobs, log=log, progress=progress)
         frames = as_frames(out)
         order = np.argsort([frames.frame_name.index(name) for name in still.frame_name])
         frames = frames.take(np.argsort(order)) if len(order) == len(frames) else frames
-        predicted = self._numbered(labelled_frames("predicted", self.camera, self.class_names, [
-            each.objects for each in poses
-        ]))  # fmt: skip
+        predicted = self._numbered(
+            labelled_frames("predicted", self.camera, self.class_names, [each.objects for each in poses])
+        )
         frames = self._numbered(frames)
         same = sum(same_labels(frames, predicted, index) for index in range(len(frames)))
         return _Rendered(out, frames, same, done.losses)
@@ -411,9 +422,10 @@ class _Search:
 def _indices(placement: int, placements: int, baseline: int, count: int) -> list[int]:
     """The random poses of a placement: those that `render` would take of so many frames, and its share of the rest."""
     return [
-        index for index in range(count)
+        index
+        for index in range(count)
         if (index * placements // baseline if index < baseline else (index - baseline) % placements) == placement
-    ]  # fmt: skip
+    ]
 
 
 def _by_placement(pool: CandidatePool, chosen: Sequence[int]) -> list[ChosenPicture]:

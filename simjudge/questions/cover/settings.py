@@ -29,20 +29,27 @@ class CoverSettings(LabelSettings, JobSettings, panel="Search"):
         model: a detector, for W1 on the newly covered contexts; None for none.
     """
 
-    theta: float = setting(0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1,
-                           common=True)  # fmt: skip
+    theta: float = setting(
+        0.8, "Similarity threshold: IoU from which two patches count as similar.", low=0, high=1, common=True
+    )
     patch: tuple[int, int] | None = setting(
-        None, "Size of the patch, height x width; auto: by the size of images and objects.", unit="px",
-        form=PATCH_FORM, by_preset={"paper": AUTO}, common=True,
-    )  # fmt: skip
+        None,
+        "Size of the patch, height x width; auto: by the size of images and objects.",
+        unit="px",
+        form=PATCH_FORM,
+        by_preset={"paper": AUTO},
+        common=True,
+    )
     chosen_patch: tuple[int, int] | None = None
     seed: int = setting(0, "Seed of placements, poses and noise.", low=0)
     scenes: int = setting(1, "Placements of the scene's random things to search.", low=1, high=10_000)
     tries: int = setting(1000, "Random poses whose labels are looked at.", low=1, high=1_000_000)
     refinements: int = setting(
-        3000, "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.", low=0,
+        3000,
+        "Poses sketched for each context that no random pose resembles, in each placement; 0 for none.",
+        low=0,
         high=1_000_000,
-    )  # fmt: skip
+    )
     model: Path | None = setting(
         None, "Detector for W1 on the newly covered contexts: .onnx, .pt, .yaml, or a name.", common=True
     )

@@ -180,9 +180,17 @@ def as_nanoseconds(values: list[int]) -> IntArray:
 
 
 STREAMS = (
-    IMAGE, COMPRESSED_IMAGE, CAMERA_INFO, "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/LaserScan",
-    "sensor_msgs/msg/Imu", "sensor_msgs/msg/NavSatFix", "sensor_msgs/msg/JointState", ODOMETRY, POSE,
-)  # fmt: skip
+    IMAGE,
+    COMPRESSED_IMAGE,
+    CAMERA_INFO,
+    "sensor_msgs/msg/PointCloud2",
+    "sensor_msgs/msg/LaserScan",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/NavSatFix",
+    "sensor_msgs/msg/JointState",
+    ODOMETRY,
+    POSE,
+)
 """Message types that sensors send at a rate of their own."""
 _APART = 0.5
 """Seconds by which the stamps of two topics that arrive together may differ: more than any sensor takes to answer."""
@@ -203,9 +211,13 @@ def check_clocks(survey: RecordingSurvey) -> list[Finding]:
     filled = [topic for topic in streams if any(topic.stamp) and not _unfilled(topic)]
     good = [topic for topic in filled if not len(_backwards(topic.stamp))]
     return [
-        _stamps_filled_in(survey, streams), _stamps_rise(streams), _one_clock(survey, good), _pace(survey, good),
-        _clock_topic(survey), *(_rate(topic) for topic in streams if len(topic.received) >= _LEAST),
-    ]  # fmt: skip
+        _stamps_filled_in(survey, streams),
+        _stamps_rise(streams),
+        _one_clock(survey, good),
+        _pace(survey, good),
+        _clock_topic(survey),
+        *(_rate(topic) for topic in streams if len(topic.received) >= _LEAST),
+    ]
 
 
 def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -> Finding:
@@ -220,9 +232,14 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
     worst = max(empty, key=lambda name: empty[name], default="")
     note = f"{', '.join(empty)}: simjudge takes the time of recording there, but not within simulated time"
     return Finding.measured(
-        STAMPS, worst, figure, limit, good=not empty, note=note,
+        STAMPS,
+        worst,
+        figure,
+        limit,
+        good=not empty,
+        note=note,
         mend=f"simjudge convert {quoted(survey.recording.path)} stamped.mcap",
-    )  # fmt: skip
+    )
 
 
 def _unfilled(topic: TopicSurvey) -> int:
@@ -253,9 +270,14 @@ def _stamps_rise(streams: Sequence[TopicSurvey]) -> Finding:
         back = (stamp[at - 1] - stamp[at]) / _SECOND
         note = f"{worst} first at message {at + 1}, back by {back:.3f} s: a clock that was set, or two publishers"
     return Finding.measured(
-        RISING, worst if count else "", f"{count} jumps back in {len(checked)} topics", limit, good=count == 0,
-        note=note, mend=f"ros2 topic info --verbose {worst}",
-    )  # fmt: skip
+        RISING,
+        worst if count else "",
+        f"{count} jumps back in {len(checked)} topics",
+        limit,
+        good=count == 0,
+        note=note,
+        mend=f"ros2 topic info --verbose {worst}",
+    )
 
 
 def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
@@ -276,9 +298,14 @@ def _one_clock(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     off = each[worst]
     note = f"the stamps of {worst} are {abs(off):.3f} s {'ahead of' if off > 0 else 'behind'} those of other topics"
     return Finding.measured(
-        ONE_CLOCK, worst if abs(off) > _APART else "", f"{abs(off):.3f} s at most", limit, good=abs(off) <= _APART,
-        note=f"{note}: computers whose clocks differ", mend=_clock_line(survey, worst, off),
-    )  # fmt: skip
+        ONE_CLOCK,
+        worst if abs(off) > _APART else "",
+        f"{abs(off):.3f} s at most",
+        limit,
+        good=abs(off) <= _APART,
+        note=f"{note}: computers whose clocks differ",
+        mend=_clock_line(survey, worst, off),
+    )
 
 
 def _clock_line(survey: RecordingSurvey, worst: str, off: float) -> str:
@@ -320,15 +347,23 @@ def _pace(survey: RecordingSurvey, good: Sequence[TopicSurvey]) -> Finding:
     if stamp[0] < SIMULATED_BELOW or survey.of_type(CLOCK):
         slowest, fastest = _SIMULATED_PACE
         return Finding.measured(
-            PACE, topic.name, f"{figure}, simulated time", f"{slowest:g} to {fastest:g}", good=slowest < pace < fastest,
+            PACE,
+            topic.name,
+            f"{figure}, simulated time",
+            f"{slowest:g} to {fastest:g}",
+            good=slowest < pace < fastest,
             note="stamps of another unit, such as milliseconds for seconds",
             mend=f"ros2 topic echo --field header.stamp {topic.name}",
-        )  # fmt: skip
+        )
     return Finding.measured(
-        PACE, topic.name, figure, limit, good=abs(pace - 1) <= _PACE + 4 * jitter,
+        PACE,
+        topic.name,
+        figure,
+        limit,
+        good=abs(pace - 1) <= _PACE + 4 * jitter,
         note="a recording that was played slower or faster, or a clock that drifts",
         mend="ros2 bag record --use-sim-time --all",
-    )  # fmt: skip
+    )
 
 
 def _clock_topic(survey: RecordingSurvey) -> Finding:
@@ -343,9 +378,14 @@ def _clock_topic(survey: RecordingSurvey) -> Finding:
     figure = f"{len(back)} of {len(topic.stamp)} back in time"
     note = "two publishers of /clock, or a simulation that began anew"
     return Finding.measured(
-        CLOCK_TOPIC, topic.name, figure, "never back", good=not len(back), note=note,
+        CLOCK_TOPIC,
+        topic.name,
+        figure,
+        "never back",
+        good=not len(back),
+        note=note,
         mend=f"ros2 topic info --verbose {topic.name}",
-    )  # fmt: skip
+    )
 
 
 def _rate(topic: TopicSurvey) -> Finding:
@@ -363,6 +403,11 @@ def _rate(topic: TopicSurvey) -> Finding:
     counted = "1 gap" if gaps == 1 else f"{gaps} gaps"
     note = f"{counted}; the longest begins {float(interval[:at].sum()):.3f} s after its first message"
     return Finding.measured(
-        RATE, topic.name, figure, limit, good=gaps == 0, note=note,
+        RATE,
+        topic.name,
+        figure,
+        limit,
+        good=gaps == 0,
+        note=note,
         mend=f"ros2 bag record --storage mcap --max-cache-size 1000000000 {topic.name}",
-    )  # fmt: skip
+    )

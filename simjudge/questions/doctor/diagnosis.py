@@ -22,26 +22,46 @@ TROUBLE = (FAIL, MISSING)
 
 IMAGES, ENCODING, IMAGE_SIZE = "images", "image encoding", "image size"
 STAMPS, RISING, ONE_CLOCK, PACE, CLOCK_TOPIC = (
-    "stamps filled in", "stamps rise", "one clock", "stamps keep pace", "/clock rises",
-)  # fmt: skip
+    "stamps filled in",
+    "stamps rise",
+    "one clock",
+    "stamps keep pace",
+    "/clock rises",
+)
 RATE, FRAME_IDS, TREE = "rate without gaps", "frame ids", "one tree of frames"
 POSES, JUMPS, COVERED = "poses", "poses without jumps", "poses cover the images"
 MOUNT, OPTICAL = "camera on the body", "optical frame"
 CALIBRATION, CALIBRATED_SIZE, CENTRE, DISTORTION, CONSTANT = (
-    "calibration", "calibration fits the images", "principal point", "distortion model", "calibration stays",
-)  # fmt: skip
+    "calibration",
+    "calibration fits the images",
+    "principal point",
+    "distortion model",
+    "calibration stays",
+)
 SIMULATOR_LABELS = "labels of a simulator"
 LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT = (
-    "labels", "labels fit the images", "predictions", "predictions fit the images",
-)  # fmt: skip
+    "labels",
+    "labels fit the images",
+    "predictions",
+    "predictions fit the images",
+)
 CLOUDS, CLOUD_FIELDS, CONTRACT, BOXES, FOUND_BOXES = (
-    "clouds", "fields of the points", "spinning lidar", "labels in clouds", "predictions in clouds",
-)  # fmt: skip
+    "clouds",
+    "fields of the points",
+    "spinning lidar",
+    "labels in clouds",
+    "predictions in clouds",
+)
 INPUT, MOTION, RECORDING = "vehicle's input", "odometry", "messages of a robot"
 ONE_TYPE, QOS, PUBLISHED, HEARD, ONE_CLOCK_PUBLISHER, NOW, CAMERA_IN_WORLD = (
-    "one type a topic", "QoS fits", "subscriptions have publishers", "messages come", "one publisher of /clock",
-    "stamps are now", "camera in the world",
-)  # fmt: skip
+    "one type a topic",
+    "QoS fits",
+    "subscriptions have publishers",
+    "messages come",
+    "one publisher of /clock",
+    "stamps are now",
+    "camera in the world",
+)
 """Checks of a running graph alone."""
 
 
@@ -181,62 +201,90 @@ _TIMES = {
 _OF_LIDARS = (CLOUDS, CLOUD_FIELDS, BOXES)
 QUESTIONS = (
     Question(
-        "compare", "judge a detector", (IMAGES, ENCODING, LABELS),
+        "compare",
+        "judge a detector",
+        (IMAGES, ENCODING, LABELS),
         {
-            LABELS_FIT: "labels that found no picture", IMAGE_SIZE: "patches of two sizes",
+            LABELS_FIT: "labels that found no picture",
+            IMAGE_SIZE: "patches of two sizes",
             PREDICTIONS_FIT: "predictions that found no picture",
-            STAMPS: "blocks of neighbouring frames cannot be told", RISING: "frames out of order",
+            STAMPS: "blocks of neighbouring frames cannot be told",
+            RISING: "frames out of order",
         },
         "simjudge compare {path} SIMULATED {task}--model {model} --out result",
     ),
     Question(
-        "replay", "replay the poses in simulation", (RECORDING, POSES, STAMPS, RISING, ONE_CLOCK),
+        "replay",
+        "replay the poses in simulation",
+        (RECORDING, POSES, STAMPS, RISING, ONE_CLOCK),
         {
-            IMAGES: "no real frame to compare the simulated one with", COVERED: "frames without a pose",
-            JUMPS: "poses that jump", CALIBRATION: "a nominal camera", CALIBRATED_SIZE: "a nominal camera",
-            CENTRE: "a camera that looks aside", DISTORTION: "a lens without distortion",
-            CONSTANT: "the first of several calibrations", MOUNT: "the mount of the car's file",
-            OPTICAL: "the mount of the car's file", TREE: "the mount of the car's file",
+            IMAGES: "no real frame to compare the simulated one with",
+            COVERED: "frames without a pose",
+            JUMPS: "poses that jump",
+            CALIBRATION: "a nominal camera",
+            CALIBRATED_SIZE: "a nominal camera",
+            CENTRE: "a camera that looks aside",
+            DISTORTION: "a lens without distortion",
+            CONSTANT: "the first of several calibrations",
+            MOUNT: "the mount of the car's file",
+            OPTICAL: "the mount of the car's file",
+            TREE: "the mount of the car's file",
             FRAME_IDS: "frames by guess",
         },
         "simjudge replay {path} --scene lab --camera reference{poses} --out replayed.mcap",
     ),
     Question(
-        "objects", "compare by objects over time", (IMAGES, ENCODING, RISING),
+        "objects",
+        "compare by objects over time",
+        (IMAGES, ENCODING, RISING),
         {
-            LABELS: "objects by a detector's tracks alone", LABELS_FIT: "labels that found no picture",
+            LABELS: "objects by a detector's tracks alone",
+            LABELS_FIT: "labels that found no picture",
             STAMPS: "times of recording stand for stamps",
-            RATE: "gaps in each object's series", CALIBRATION: "no horizon from the transforms",
-            MOUNT: "no horizon from the transforms", IMAGE_SIZE: "series of two sizes",
+            RATE: "gaps in each object's series",
+            CALIBRATION: "no horizon from the transforms",
+            MOUNT: "no horizon from the transforms",
+            IMAGE_SIZE: "series of two sizes",
         },
         "simjudge objects {path} VIRTUAL --out result",
         # Of a recording the times of its messages will do; pictures in a folder have none.
         (STAMPS,),
     ),
     Question(
-        "lidar", "judge a lidar", (CLOUDS, CLOUD_FIELDS, BOXES),
+        "lidar",
+        "judge a lidar",
+        (CLOUDS, CLOUD_FIELDS, BOXES),
         {
             CONTRACT: "scans that no spinning lidar gives",
-            STAMPS: "blocks of neighbouring scans cannot be told", RATE: "gaps",
+            STAMPS: "blocks of neighbouring scans cannot be told",
+            RATE: "gaps",
         },
         "simjudge compare {path} SIMULATED --sensor lidar --model lidar_cuboids --out result",
     ),
     Question(
-        "live", "watch live", (RECORDING, IMAGES, ENCODING),
+        "live",
+        "watch live",
+        (RECORDING, IMAGES, ENCODING),
         {LABELS: "a detector alone, no gap to a reference", **_TIMES, FRAME_IDS: "no place in RViz"},
         "simjudge run detect bag:={path} model:={model} watch:=true",
     ),
     Question(
-        "drive", "drive in closed loop", (RECORDING, IMAGES, ENCODING, CALIBRATION, MOTION, ONE_CLOCK, STAMPS),
+        "drive",
+        "drive in closed loop",
+        (RECORDING, IMAGES, ENCODING, CALIBRATION, MOTION, ONE_CLOCK, STAMPS),
         {
-            CALIBRATED_SIZE: "cones at wrong places", CENTRE: "cones at wrong places",
-            DISTORTION: "cones at wrong places", MOUNT: "the mount of the car's file",
-            OPTICAL: "the mount of the car's file", INPUT: "nobody obeys the driver", RATE: "gaps",
+            CALIBRATED_SIZE: "cones at wrong places",
+            CENTRE: "cones at wrong places",
+            DISTORTION: "cones at wrong places",
+            MOUNT: "the mount of the car's file",
+            OPTICAL: "the mount of the car's file",
+            INPUT: "nobody obeys the driver",
+            RATE: "gaps",
             RISING: "old detections",
         },
         "ros2 run simjudge drive_node --ros-args -p vehicle:=art1",
     ),
-)  # fmt: skip
+)
 """In the order in which they are answered."""
 
 
@@ -300,17 +348,23 @@ class Diagnosis(SummaryRepr):
     def topic_table(self) -> SummaryTable:
         """A row a topic of a running graph."""
         rows = [
-            [each["topic"], each["type"], ", ".join(each["publishers"]), ", ".join(each["subscriptions"]),
-             str(each["messages"])]
+            [
+                each["topic"],
+                each["type"],
+                ", ".join(each["publishers"]),
+                ", ".join(each["subscriptions"]),
+                str(each["messages"]),
+            ]
             for each in self.topics
-        ]  # fmt: skip
+        ]
         return SummaryTable(["topic", "type", "published by", "subscribed to by", "messages"], rows, text_columns=4)
 
     @property
     def failed(self) -> list[str]:
         """The checks that failed, each with its topic."""
-        return [f"{each.check}{f' ({each.about})' if each.about else ''}" for each in self.findings
-                if each.verdict == FAIL]  # fmt: skip
+        return [
+            f"{each.check}{f' ({each.about})' if each.about else ''}" for each in self.findings if each.verdict == FAIL
+        ]
 
     @property
     def remedies(self) -> dict[str, list[str]]:
@@ -325,10 +379,14 @@ class Diagnosis(SummaryRepr):
     def questions(self) -> SummaryTable:
         """A row a question."""
         rows = [
-            [each.question.text, each.answer, ", ".join(dict.fromkeys(f.check for f in each.lacking)),
-             "; ".join(each.losses)]
+            [
+                each.question.text,
+                each.answer,
+                ", ".join(dict.fromkeys(f.check for f in each.lacking)),
+                "; ".join(each.losses),
+            ]
             for each in self.answers
-        ]  # fmt: skip
+        ]
         return SummaryTable(["question", "usable", "what is missing or fails", "what is lost by it"], rows, 4)
 
     @property
@@ -371,9 +429,7 @@ class Diagnosis(SummaryRepr):
             answer: to the question.
         """
         poses = next((f" --poses {each.about}" for each in self.findings if each.check == POSES and each.about), "")
-        return answer.question.command.format(
-            path=quoted(self.path), poses=poses, model=self.detector, task=self.task
-        )
+        return answer.question.command.format(path=quoted(self.path), poses=poses, model=self.detector, task=self.task)
 
     def content(self) -> dict[str, Any]:
         """The same for programs."""
@@ -382,7 +438,9 @@ class Diagnosis(SummaryRepr):
             "kind": self.kind,
             "questions": {
                 each.question.name: {
-                    "text": each.question.text, "usable": each.answer, "losses": list(each.losses),
+                    "text": each.question.text,
+                    "usable": each.answer,
+                    "losses": list(each.losses),
                     "lacking": list(dict.fromkeys(finding.check for finding in each.lacking)),
                     "command": self.command(each),
                 }
@@ -391,7 +449,7 @@ class Diagnosis(SummaryRepr):
             "checks": [dict(vars(each)) for each in self.findings],
             "notes": list(self.notes),
             **({"topics": list(self.topics)} if self.topics else {}),
-        }  # fmt: skip
+        }
 
     def summary(self) -> Summary:
         """What it says, for a person to read."""

@@ -81,11 +81,10 @@ def check_images(
     """
     if images is None or not count:
         return [
-            Finding.missing(
-                IMAGES, "no pictures", "ros2 bag record --storage mcap --all" if of_robot else "", about
-            ),
-            Finding.unknown(ENCODING, "no pictures"), Finding.unknown(IMAGE_SIZE, "no pictures"),
-        ]  # fmt: skip
+            Finding.missing(IMAGES, "no pictures", "ros2 bag record --storage mcap --all" if of_robot else "", about),
+            Finding.unknown(ENCODING, "no pictures"),
+            Finding.unknown(IMAGE_SIZE, "no pictures"),
+        ]
     rows = np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(np.int64)).tolist()
     sizes: set[tuple[int, int]] = set()
     troubles, blank = [], 0
@@ -104,14 +103,24 @@ def check_images(
     return [
         Finding.measured(IMAGES, about, f"{count} pictures", "at least one", good=True),
         Finding.measured(
-            ENCODING, about, shown, "all can be read and show something", good=not troubles and not blank, note=note,
+            ENCODING,
+            about,
+            shown,
+            "all can be read and show something",
+            good=not troubles and not blank,
+            note=note,
             mend=_picture_line(about) if of_robot else "",
         ),
         Finding.measured(
-            IMAGE_SIZE, about, named, "one size", good=len(sizes) == 1, note="the camera's mode was changed",
+            IMAGE_SIZE,
+            about,
+            named,
+            "one size",
+            good=len(sizes) == 1,
+            note="the camera's mode was changed",
             mend=f"ros2 topic echo --field width {about}" if of_robot else "",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _picture_line(topic: str) -> str:
@@ -167,8 +176,9 @@ def check_calibration(
     try:
         calibration = message_calibration(message)
     except SimjudgeError as error:
-        bad = Finding.measured(CALIBRATION, info.name, "K is 0", "a focal length", good=False, note=str(error),
-                               mend=remedy)  # fmt: skip
+        bad = Finding.measured(
+            CALIBRATION, info.name, "K is 0", "a focal length", good=False, note=str(error), mend=remedy
+        )
         return [bad, *(Finding.unknown(each, "not calibrated", info.name) for each in others)]
     fx, fy = calibration.matrix[0, 0], calibration.matrix[1, 1]
     figure = f"fx {fx:.1f}, fy {fy:.1f} px"
@@ -178,29 +188,56 @@ def check_calibration(
     roi = message.roi
     within = roi.x_offset + roi.width <= message.width and roi.y_offset + roi.height <= message.height
     fits = within and (not size or size in (its_size, "unknown") or " " in size)
-    found.append(Finding.measured(
-        CALIBRATED_SIZE, info.name, f"{its_size} for pictures of {size}", "the same size", good=fits,
-        note="calibrated in another mode of the camera", mend=remedy,
-    ))  # fmt: skip
+    found.append(
+        Finding.measured(
+            CALIBRATED_SIZE,
+            info.name,
+            f"{its_size} for pictures of {size}",
+            "the same size",
+            good=fits,
+            note="calibrated in another mode of the camera",
+            mend=remedy,
+        )
+    )
     # Whatever part of the sensor was read out: the whole one has its centre in the middle.
     whole = message_calibration(replace(message, roi=replace(roi, x_offset=0, y_offset=0, width=0, height=0)))
     doubt = whole.doubt()
     cx, cy = whole.matrix[0, 2], whole.matrix[1, 2]
-    found.append(Finding.measured(
-        CENTRE, info.name, f"{cx:.1f}, {cy:.1f} px of {whole.size[0]}x{whole.size[1]}", "within 5 % of the middle",
-        good=doubt is None, note="" if doubt is None else doubt.message, mend=remedy,
-    ))  # fmt: skip
+    found.append(
+        Finding.measured(
+            CENTRE,
+            info.name,
+            f"{cx:.1f}, {cy:.1f} px of {whole.size[0]}x{whole.size[1]}",
+            "within 5 % of the middle",
+            good=doubt is None,
+            note="" if doubt is None else doubt.message,
+            mend=remedy,
+        )
+    )
     model, count = calibration.model, len(calibration.distortion)
     known = count in COEFFICIENTS.get(model, ()) or (not np.any(calibration.distortion) and not count)
-    found.append(Finding.measured(
-        DISTORTION, info.name, f"{model or 'unnamed'}, {count} coefficients", f"one of {', '.join(COEFFICIENTS)}",
-        good=known, note="a model or a number of coefficients that ROS does not define", mend=remedy,
-    ))  # fmt: skip
-    found.append(Finding.measured(
-        CONSTANT, info.name, f"{len(info.bodies)} different of {len(info.received)}", "one for the whole recording",
-        good=len(info.bodies) == 1, note="two publishers, or a zoom",
-        mend=f"ros2 topic info --verbose {quoted(info.name)}",
-    ))  # fmt: skip
+    found.append(
+        Finding.measured(
+            DISTORTION,
+            info.name,
+            f"{model or 'unnamed'}, {count} coefficients",
+            f"one of {', '.join(COEFFICIENTS)}",
+            good=known,
+            note="a model or a number of coefficients that ROS does not define",
+            mend=remedy,
+        )
+    )
+    found.append(
+        Finding.measured(
+            CONSTANT,
+            info.name,
+            f"{len(info.bodies)} different of {len(info.received)}",
+            "one for the whole recording",
+            good=len(info.bodies) == 1,
+            note="two publishers, or a zoom",
+            mend=f"ros2 topic info --verbose {quoted(info.name)}",
+        )
+    )
     return found
 
 
@@ -223,9 +260,13 @@ def check_frames(survey: RecordingSurvey, camera: TopicSurvey | None, before: Se
     near = "" if camera is None else camera.name
     poses, found = _poses(survey, near)
     return [
-        _frame_ids(survey), _tree(survey.transforms(near)), *found, _coverage(survey, camera, poses, before),
-        *_mount(survey, camera, poses), _odometry(survey, near),
-    ]  # fmt: skip
+        _frame_ids(survey),
+        _tree(survey.transforms(near)),
+        *found,
+        _coverage(survey, camera, poses, before),
+        *_mount(survey, camera, poses),
+        _odometry(survey, near),
+    ]
 
 
 def _frame_ids(survey: RecordingSurvey) -> Finding:
@@ -238,17 +279,23 @@ def _frame_ids(survey: RecordingSurvey) -> Finding:
     figure = f"{len(empty)} of {len(streams)} topics without, {len(several)} with several"
     trouble = [*empty, *several]
     return Finding.measured(
-        FRAME_IDS, trouble[0] if trouble else "", figure, limit, good=not trouble, note=", ".join(trouble),
+        FRAME_IDS,
+        trouble[0] if trouble else "",
+        figure,
+        limit,
+        good=not trouble,
+        note=", ".join(trouble),
         mend=f"ros2 topic echo --field header.frame_id {trouble[0]}" if trouble else "",
-    )  # fmt: skip
+    )
 
 
 def _tree(transforms: TransformSurvey) -> Finding:
     limit = "every frame has one parent, one root"
     links = transforms.tree.links
     if not links:
-        return Finding.missing(TREE, "no transforms: record /tf and /tf_static too",
-                               "ros2 bag record --storage mcap --all")  # fmt: skip
+        return Finding.missing(
+            TREE, "no transforms: record /tf and /tf_static too", "ros2 bag record --storage mcap --all"
+        )
     roots = sorted({link.parent for link in links.values()} - set(links))
     figure = f"{len(transforms.tree.frames())} frames, {len(roots)} root{'s' if len(roots) != 1 else ''}"
     note = transforms.trouble or (f"roots {', '.join(roots)}: nothing links them" if len(roots) > 1 else "a circle")
@@ -275,8 +322,15 @@ def _poses(survey: RecordingSurvey, near: str) -> tuple[RecordedPoses | None, li
             continue
         return poses, _pose_findings(survey, poses)
     mend = f"simjudge replay {quoted(path)} --scene lab --camera reference --poses {next(iter(topics))}"
-    found = Finding.measured(POSES, next(iter(topics)), "none that can be used", "a trajectory", good=False,
-                             note=troubles[0], mend=f"{mend} --child base_link --out replayed.mcap")  # fmt: skip
+    found = Finding.measured(
+        POSES,
+        next(iter(topics)),
+        "none that can be used",
+        "a trajectory",
+        good=False,
+        note=troubles[0],
+        mend=f"{mend} --child base_link --out replayed.mcap",
+    )
     return None, [found, Finding.unknown(JUMPS, "no poses")]
 
 
@@ -299,8 +353,10 @@ def _pose_findings(survey: RecordingSurvey, poses: RecordedPoses) -> list[Findin
     jumps = TrajectoryInterpolator(trajectory).jumps(int(stamp[0]), int(stamp[-1]))
     where = f"first {(stamp[jumps[0]] - stamp[0]) / 1e9:.3f} s after the first pose" if len(jumps) else ""
     again = f"{begin} --start {(stamp[jumps[-1]] - stamp[0]) / 1e9:.1f} --out replayed.mcap" if len(jumps) else ""
-    return [found, Finding.measured(JUMPS, poses.topic, f"{len(jumps)} jumps", limit, good=not len(jumps), note=where,
-                                    mend=again)]  # fmt: skip
+    return [
+        found,
+        Finding.measured(JUMPS, poses.topic, f"{len(jumps)} jumps", limit, good=not len(jumps), note=where, mend=again),
+    ]
 
 
 def _coverage(
@@ -319,11 +375,15 @@ def _coverage(
     usable[inside] = ~between.in_gap(stamp[inside])
     share = float(usable.mean())
     return Finding.measured(
-        COVERED, camera.name, f"{int(usable.sum())} of {len(stamp)} images have a pose at their time",
-        f"{_COVERED:.0%}, poses at most 0.5 s apart", good=share >= _COVERED, note=_uncovered(stamp, inside),
+        COVERED,
+        camera.name,
+        f"{int(usable.sum())} of {len(stamp)} images have a pose at their time",
+        f"{_COVERED:.0%}, poses at most 0.5 s apart",
+        good=share >= _COVERED,
+        note=_uncovered(stamp, inside),
         mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --poses {poses.topic} "
         "--skip-gaps --out replayed.mcap",
-    )  # fmt: skip
+    )
 
 
 def _uncovered(stamp: IntArray, inside: np.ndarray) -> str:
@@ -346,14 +406,16 @@ def _mount(survey: RecordingSurvey, camera: TopicSurvey | None, poses: RecordedP
     if pose is None:
         publisher = "ros2 run tf2_ros static_transform_publisher --x 0.1 --z 0.2 --roll -1.5708 --yaw -1.5708"
         lacking = Finding.missing(
-            MOUNT, f"no transforms that stand lead from {frame or 'the images (no frame)'} to {body}",
-            f"{publisher} --frame-id {body} --child-frame-id {frame or 'camera_optical_frame'}", camera.name,
-        )  # fmt: skip
+            MOUNT,
+            f"no transforms that stand lead from {frame or 'the images (no frame)'} to {body}",
+            f"{publisher} --frame-id {body} --child-frame-id {frame or 'camera_optical_frame'}",
+            camera.name,
+        )
         return [lacking, Finding.unknown(OPTICAL, "the camera's place is not known", camera.name)]
     return [
         Finding.measured(MOUNT, camera.name, f"{_numbers(pose)} in {body}", "known", good=True),
         _optical(survey, camera, pose),
-    ]  # fmt: skip
+    ]
 
 
 def _standing(survey: RecordingSurvey, near: str) -> Links:
@@ -369,11 +431,15 @@ def _standing(survey: RecordingSurvey, near: str) -> Links:
 def _optical(survey: RecordingSurvey, camera: TopicSurvey, pose: Pose) -> Finding:
     upward = float(pose.to_world(np.array([[0.0, 0.0, 1.0]]))[0, 2] - pose.position[2])
     return Finding.measured(
-        OPTICAL, camera.name, f"z of {camera.frame_id} points {upward:+.2f} upward", f"below {_UPWARD:g} (REP 103)",
-        good=upward < _UPWARD, note="a body's frame (x ahead), not an optical one (z ahead)",
+        OPTICAL,
+        camera.name,
+        f"z of {camera.frame_id} points {upward:+.2f} upward",
+        f"below {_UPWARD:g} (REP 103)",
+        good=upward < _UPWARD,
+        note="a body's frame (x ahead), not an optical one (z ahead)",
         mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --mount "
         f"{','.join(f'{value:.4g}' for value in pose.position)} --out replayed.mcap",
-    )  # fmt: skip
+    )
 
 
 def _numbers(pose: Pose) -> str:
@@ -389,6 +455,9 @@ def _shared(topic: str, near: str) -> bool:
 def _odometry(survey: RecordingSurvey, near: str) -> Finding:
     topics = sorted(survey.of_type(ODOMETRY), key=lambda topic: not _shared(topic.name, near))
     if not topics:
-        return Finding.missing(MOTION, "no nav_msgs/msg/Odometry: drive_node follows its own motion by it",
-                               "ros2 run robot_localization ekf_node --ros-args --params-file ekf.yaml")  # fmt: skip
+        return Finding.missing(
+            MOTION,
+            "no nav_msgs/msg/Odometry: drive_node follows its own motion by it",
+            "ros2 run robot_localization ekf_node --ros-args --params-file ekf.yaml",
+        )
     return Finding.measured(MOTION, topics[0].name, f"{len(topics[0].received)} messages", "there", good=True)

@@ -76,9 +76,11 @@ def _is_kitti(file: Path) -> bool:
 
 
 _FORMS = {
-    "pictures": "label pictures", "solids": "boxes in space", "boxes": "boxes on the image",
+    "pictures": "label pictures",
+    "solids": "boxes in space",
+    "boxes": "boxes on the image",
     "things": "poses of bodies",
-}  # fmt: skip
+}
 
 
 def types_with_messages(survey: RecordingSurvey) -> dict[str, str]:
@@ -184,8 +186,15 @@ def _labels(path: Path, frames: FrameSet) -> Finding:
     something = len(frames.objects) > 0 or frames.semantic is not None
     note = "; ".join(frames.losses.lines()[:1]) or "whoever labelled them found nothing, or in another format"
     rows, mend = kitti_rows_note(path)
-    return Finding.measured(LABELS, form, share, "at least one object", good=something, note=rows or note,
-                            mend=mend or f"simjudge info {shell}")  # fmt: skip
+    return Finding.measured(
+        LABELS,
+        form,
+        share,
+        "at least one object",
+        good=something,
+        note=rows or note,
+        mend=mend or f"simjudge info {shell}",
+    )
 
 
 def _form(frames: FrameSet) -> str:
@@ -213,9 +222,14 @@ def _fit(check: str, what: str, frames: FrameSet, mend: str) -> Finding:
         return Finding.unknown(check, f"no {what}s")
     lines = [line for line in frames.losses.lines() if any(kind in line for kind in lost)]
     return Finding.measured(
-        check, "", f"{sum(lost.values())} left out", "none", good=not lost, note=lines[0] if lines else "",
+        check,
+        "",
+        f"{sum(lost.values())} left out",
+        "none",
+        good=not lost,
+        note=lines[0] if lines else "",
         mend=mend,
-    )  # fmt: skip
+    )
 
 
 def _predictions(frames: FrameSet, shell: str) -> Finding:
@@ -247,14 +261,31 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
         contracts = check_lidar(path, topic=topic, most=_SCANS)
     except SimjudgeError as error:
         note = str(error).removeprefix(f"{path}: ")
-        return [*found, Finding.measured(CONTRACT, about, "cannot be checked", "every check", good=False, note=note,
-                                         mend=f"simjudge info {shell}")]  # fmt: skip
+        return [
+            *found,
+            Finding.measured(
+                CONTRACT,
+                about,
+                "cannot be checked",
+                "every check",
+                good=False,
+                note=note,
+                mend=f"simjudge info {shell}",
+            ),
+        ]
     for contract in contracts:
         bad = [f"{each.check} ({each.figure})" for each in contract.outcomes if each.verdict == CONTRACT_FAIL]
-        found.append(Finding.measured(
-            CONTRACT, about or contract.name, contract.headline, "no check fails", good=contract.passed,
-            note="; ".join(bad), mend=f"simjudge check lidar {shell}{option}",
-        ))  # fmt: skip
+        found.append(
+            Finding.measured(
+                CONTRACT,
+                about or contract.name,
+                contract.headline,
+                "no check fails",
+                good=contract.passed,
+                note="; ".join(bad),
+                mend=f"simjudge check lidar {shell}{option}",
+            )
+        )
     return [*found, *_boxes(path, clouds, about)]
 
 
@@ -271,11 +302,27 @@ def _fields(clouds: CloudSet, about: str) -> list[Finding]:
         note = f"no {', '.join(lacking)}"
         return [
             Finding.measured(CLOUDS, about, f"{len(clouds)} clouds", "at least one", good=True),
-            Finding.measured(CLOUD_FIELDS, about, figure, "x, y, z at least", good=not lacking, note=note,
-                             mend=f"ros2 topic echo --once --field fields {about}"),
-        ]  # fmt: skip
-    return [Finding.measured(CLOUDS, about, "none can be read", "at least one", good=False, note=losses.reason,
-                             mend=f"ros2 topic echo --once {about}")]  # fmt: skip
+            Finding.measured(
+                CLOUD_FIELDS,
+                about,
+                figure,
+                "x, y, z at least",
+                good=not lacking,
+                note=note,
+                mend=f"ros2 topic echo --once --field fields {about}",
+            ),
+        ]
+    return [
+        Finding.measured(
+            CLOUDS,
+            about,
+            "none can be read",
+            "at least one",
+            good=False,
+            note=losses.reason,
+            mend=f"ros2 topic echo --once {about}",
+        )
+    ]
 
 
 def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:

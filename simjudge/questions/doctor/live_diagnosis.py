@@ -93,9 +93,14 @@ def check_graph(topics: Sequence[GraphTopic], survey: RecordingSurvey, camera: T
         camera: the images that are looked at; None where there are none.
     """
     return [
-        _one_type(topics), _qos(topics), _published(topics), _heard(topics, survey), _clock_publishers(topics),
-        _now(survey), _camera_in_world(survey, camera),
-    ]  # fmt: skip
+        _one_type(topics),
+        _qos(topics),
+        _published(topics),
+        _heard(topics, survey),
+        _clock_publishers(topics),
+        _now(survey),
+        _camera_in_world(survey, camera),
+    ]
 
 
 def _one_type(topics: Sequence[GraphTopic]) -> Finding:
@@ -103,9 +108,14 @@ def _one_type(topics: Sequence[GraphTopic]) -> Finding:
     worst = several[0].name if several else ""
     note = f"{worst} is {' and '.join(several[0].types)}" if several else ""
     return Finding.measured(
-        ONE_TYPE, worst, f"{len(several)} of {len(topics)} topics with several", "one", good=not several, note=note,
+        ONE_TYPE,
+        worst,
+        f"{len(several)} of {len(topics)} topics with several",
+        "one",
+        good=not several,
+        note=note,
         mend=f"ros2 topic info --verbose {worst}",
-    )  # fmt: skip
+    )
 
 
 def _qos(topics: Sequence[GraphTopic]) -> Finding:
@@ -128,9 +138,14 @@ def _qos(topics: Sequence[GraphTopic]) -> Finding:
     override = f"qos_overrides.{topic.name}.subscription.{policy}"
     note = f"{taker.node} asks {publisher.node} for {what}: it gets nothing"
     return Finding.measured(
-        QOS, topic.name, figure, limit, good=False, note=note,
+        QOS,
+        topic.name,
+        figure,
+        limit,
+        good=False,
+        note=note,
         mend=f"ros2 topic info --verbose {topic.name}  # then --ros-args -p {override} for {taker.node}",
-    )  # fmt: skip
+    )
 
 
 def _published(topics: Sequence[GraphTopic]) -> Finding:
@@ -157,9 +172,14 @@ def _heard(topics: Sequence[GraphTopic], survey: RecordingSurvey) -> Finding:
     note = next(iter(troubles.values()), f"{', '.join(silent)}: a publisher, and no message")
     worst = named[0] if named else ""
     return Finding.measured(
-        HEARD, worst, f"{len(streams) - len(silent)} of {len(streams)} topics of sensors", "all", good=not named,
-        note=note, mend=f"ros2 topic hz {worst}",
-    )  # fmt: skip
+        HEARD,
+        worst,
+        f"{len(streams) - len(silent)} of {len(streams)} topics of sensors",
+        "all",
+        good=not named,
+        note=note,
+        mend=f"ros2 topic hz {worst}",
+    )
 
 
 def _clock_publishers(topics: Sequence[GraphTopic]) -> Finding:
@@ -168,10 +188,14 @@ def _clock_publishers(topics: Sequence[GraphTopic]) -> Finding:
         return Finding.unknown(ONE_CLOCK_PUBLISHER, "no /clock: time is that of the computers")
     names = sorted(each.node for each in clocks)
     return Finding.measured(
-        ONE_CLOCK_PUBLISHER, "/clock", f"{len(clocks)}: {', '.join(names)}", "one", good=len(clocks) == 1,
+        ONE_CLOCK_PUBLISHER,
+        "/clock",
+        f"{len(clocks)}: {', '.join(names)}",
+        "one",
+        good=len(clocks) == 1,
         note="time jumps between them: end all but one, or give each simulation a ROS_DOMAIN_ID of its own",
         mend="ros2 topic info --verbose /clock",
-    )  # fmt: skip
+    )
 
 
 def _now(survey: RecordingSurvey) -> Finding:
@@ -202,9 +226,14 @@ def _now(survey: RecordingSurvey) -> Finding:
         # Stamps of another epoch: simulated time on one side only.
         mend = "ros2 run PACKAGE NODE --ros-args -p use_sim_time:=true" if clocks else "ros2 topic echo --once /clock"
     return Finding.measured(
-        NOW, "" if good else worst, f"{late[worst]:+.3f} s at most after their stamps", limit, good=good, note=note,
+        NOW,
+        "" if good else worst,
+        f"{late[worst]:+.3f} s at most after their stamps",
+        limit,
+        good=good,
+        note=note,
         mend=mend,
-    )  # fmt: skip
+    )
 
 
 def _camera_in_world(survey: RecordingSurvey, camera: TopicSurvey | None) -> Finding:
@@ -277,11 +306,12 @@ def _row(topic: GraphTopic, survey: RecordingSurvey) -> dict[str, Any]:
     """A topic for a table; its rate is among the checks."""
     held = survey.topics.get(topic.name)
     return {
-        "topic": topic.name, "type": ", ".join(topic.types),
+        "topic": topic.name,
+        "type": ", ".join(topic.types),
         "publishers": sorted({each.node for each in topic.publishers}),
         "subscriptions": sorted({each.node for each in topic.subscriptions}),
         "messages": 0 if held is None else len(held.received),
-    }  # fmt: skip
+    }
 
 
 def _silence(topics: list[GraphTopic], domain: str, seconds: float) -> str:
@@ -316,8 +346,7 @@ def _diagnose(path: Path, topics: list[GraphTopic], survey: RecordingSurvey, ima
     findings = [*check_graph(topics, survey, looked_at_camera(survey, image_topic)), *found.findings]
     named = [_renamed(each, str(path)) for each in findings]
     notes = [each.replace(f"{path}: ", "").replace(str(path), RECORDED) for each in found.notes]
-    return Diagnosis(Path(RECORDED), "", named, answer_questions(named), notes, found.losses,
-                     detector=found.detector)  # fmt: skip
+    return Diagnosis(Path(RECORDED), "", named, answer_questions(named), notes, found.losses, detector=found.detector)
 
 
 def _renamed(finding: Finding, path: str) -> Finding:

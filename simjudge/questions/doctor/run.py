@@ -87,8 +87,9 @@ def diagnose_set(path: Path, kind: str) -> Diagnosis:
     # Why pictures cannot be read stands with the checks that need them.
     notes = troubles[1:] if frames is None else troubles
     task = "--task semantic " if has_only_label_pictures(frames) else ""
-    return Diagnosis(path, about, findings, answer_questions(findings), notes, losses,
-                     detector=fitting_detector(frames), task=task)  # fmt: skip
+    return Diagnosis(
+        path, about, findings, answer_questions(findings), notes, losses, detector=fitting_detector(frames), task=task
+    )
 
 
 def _raw(path: Path) -> list[Path]:
@@ -120,22 +121,30 @@ def _set_times(path: Path, frames: FrameSet | None, clouds: CloudSet | None) -> 
     readable = frames is not None or clouds is not None
     played = f"simjudge convert {quoted(path)} played.mcap" if readable else ""
     note = "a data set; as a recording it can be played" if readable else "bare scans, which no recording is made of"
-    return [*out, Finding.missing(RECORDING, note, played),
-            *(Finding.unknown(each, "a data set is no robot") for each in (MOTION, INPUT))]  # fmt: skip
+    return [
+        *out,
+        Finding.missing(RECORDING, note, played),
+        *(Finding.unknown(each, "a data set is no robot") for each in (MOTION, INPUT)),
+    ]
 
 
 def _set_calibration(clouds: CloudSet | None) -> Finding:
     if clouds is not None and len(clouds.cameras):
         matrix = clouds.cameras[0].matrix
-        return Finding.measured(CALIBRATION, "", f"fx {matrix[0, 0]:.1f}, fy {matrix[1, 1]:.1f} px",
-                                "focal lengths above 0", good=True)  # fmt: skip
+        return Finding.measured(
+            CALIBRATION, "", f"fx {matrix[0, 0]:.1f}, fy {matrix[1, 1]:.1f} px", "focal lengths above 0", good=True
+        )
     return Finding.missing(CALIBRATION, "no calibration in the data set")
 
 
 _INPUTS = (
-    "simjudge_msgs/msg/VehicleInput", "art_msgs/msg/VehicleInput", "geometry_msgs/msg/Twist",
-    "geometry_msgs/msg/TwistStamped", "ackermann_msgs/msg/AckermannDriveStamped", "sensor_msgs/msg/Joy",
-)  # fmt: skip
+    "simjudge_msgs/msg/VehicleInput",
+    "art_msgs/msg/VehicleInput",
+    "geometry_msgs/msg/Twist",
+    "geometry_msgs/msg/TwistStamped",
+    "ackermann_msgs/msg/AckermannDriveStamped",
+    "sensor_msgs/msg/Joy",
+)
 """Message types by which cars are driven."""
 
 
@@ -160,21 +169,31 @@ def diagnose_recording(path: Path, image_topic: str | None, *, live: bool = Fals
     pictures = _pictures(survey, camera)
     held = Finding.measured(RECORDING, "", f"{sum(recording.counts.values())} messages", "any", good=True)
     findings = [
-        held, *times, *check_frames(survey, camera, times), *pictures,
+        held,
+        *times,
+        *check_frames(survey, camera, times),
+        *pictures,
         *check_calibration(survey, camera, chosen, pictures),
-        *check_labels(path, frames, trouble, _tolerance(survey, camera)), *_clouds(path, recording), _input(survey),
-    ]  # fmt: skip
+        *check_labels(path, frames, trouble, _tolerance(survey, camera)),
+        *_clouds(path, recording),
+        _input(survey),
+    ]
     simulators = find_simulator_labels(types_with_messages(survey))
-    beside = None if not live else {
-        "images": "" if camera is None else camera.name,
-        "camera_info": "" if chosen is None else chosen.camera_info or "",
-    }  # fmt: skip
+    beside = (
+        None
+        if not live
+        else {
+            "images": "" if camera is None else camera.name,
+            "camera_info": "" if chosen is None else chosen.camera_info or "",
+        }
+    )
     findings = check_simulators(path, simulators, findings, beside)
     span = recording.span()
     seconds = 0.0 if span is None else (span[1] - span[0]) / 1e9
     kind = f"recording, {seconds:.1f} s, {len(survey.topics)} topics"
-    return Diagnosis(path, kind, findings, answer_questions(findings), notes, survey.losses,
-                     detector=fitting_detector(frames))  # fmt: skip
+    return Diagnosis(
+        path, kind, findings, answer_questions(findings), notes, survey.losses, detector=fitting_detector(frames)
+    )
 
 
 def looked_at_camera(survey: RecordingSurvey, image_topic: str | None) -> TopicSurvey | None:
@@ -237,16 +256,28 @@ def _clouds(path: Path, recording: Recording) -> list[Finding]:
     topics = measured_cloud_topics(recording)
     if not topics:
         mend = "ros2 bag record --storage mcap --all"
-        return [Finding.missing(CLOUDS, "no point clouds", mend),
-                Finding.unknown(BOXES, "no point clouds"), Finding.unknown(FOUND_BOXES, "no point clouds")]  # fmt: skip
+        return [
+            Finding.missing(CLOUDS, "no point clouds", mend),
+            Finding.unknown(BOXES, "no point clouds"),
+            Finding.unknown(FOUND_BOXES, "no point clouds"),
+        ]
     out: list[Finding] = []
     for topic in topics:
         try:
             clouds = read_clouds(path, Topics(cloud_topic=topic))
         except SimjudgeError as error:
             note = str(error).removeprefix(f"{path}: ")
-            out.append(Finding.measured(CLOUDS, topic, "cannot be read", "at least one", good=False, note=note,
-                                        mend=f"ros2 topic echo --once {topic}"))  # fmt: skip
+            out.append(
+                Finding.measured(
+                    CLOUDS,
+                    topic,
+                    "cannot be read",
+                    "at least one",
+                    good=False,
+                    note=note,
+                    mend=f"ros2 topic echo --once {topic}",
+                )
+            )
             continue
         out += check_clouds(path, topic, clouds, topic)
     return out
@@ -255,8 +286,11 @@ def _clouds(path: Path, recording: Recording) -> list[Finding]:
 def _input(survey: RecordingSurvey) -> Finding:
     topics = survey.of_type(*_INPUTS)
     if not topics:
-        return Finding.missing(INPUT, "no command to a vehicle: VehicleInput, Twist, AckermannDriveStamped, Joy",
-                               "ros2 topic list --show-types")  # fmt: skip
+        return Finding.missing(
+            INPUT,
+            "no command to a vehicle: VehicleInput, Twist, AckermannDriveStamped, Joy",
+            "ros2 topic list --show-types",
+        )
     held = ", ".join(f"{topic.name} ({topic.type})" for topic in topics)
     return Finding.measured(INPUT, topics[0].name, held, "a type that simjudge knows", good=True)
 

@@ -207,8 +207,10 @@ def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -
             begin = float(distance.max())
             back = np.maximum.accumulate(distance) - distance
             if back.max() > _BACK:
-                losses.add("parts of drives against the direction of the course", f"{drive.name}: {back.max():.1f} m"
-                           f" up to {part.time[back.argmax()]:.3f} s")  # fmt: skip
+                losses.add(
+                    "parts of drives against the direction of the course",
+                    f"{drive.name}: {back.max():.1f} m up to {part.time[back.argmax()]:.3f} s",
+                )
             found = _on_grid(course, part, distance, lateral)
             # What the driver did in a hole is not known; what he did before it is not done once more.
             found[:, 6] += rows[-1][-1, 6] if len(rows[-1]) else 0.0
@@ -220,8 +222,11 @@ def driven_line(course: Course, drive: DriveLog, losses: Losses | None = None) -
 def _runs(piece: DriveLog, near: BoolArray, losses: Losses) -> list[DriveLog]:
     """The parts of a piece that are near the line."""
     if not near.all():
-        losses.add(f"instants more than {FARTHEST_ASIDE:g} m beside the course",
-                   f"{piece.name} at {piece.time[~near][0]:.3f} s", int((~near).sum()))  # fmt: skip
+        losses.add(
+            f"instants more than {FARTHEST_ASIDE:g} m beside the course",
+            f"{piece.name} at {piece.time[~near][0]:.3f} s",
+            int((~near).sum()),
+        )
     ends = np.flatnonzero(np.diff(near)) + 1
     runs = np.split(np.arange(len(near)), ends)
     return [piece[rows] for rows in runs if near[rows[0]] and len(rows) > 1]
@@ -322,8 +327,9 @@ def _first_guess(drives: Sequence[DriveLog]) -> tuple[FloatArray, bool]:
         if most * SPACING >= _ENOUGH * sum(metres):
             break
     if best is None:
-        raise SimjudgeError(f"{drives[0].name}: moves less than {4 * SPACING:.1f} m, as all drives do; a line cannot be"
-                            " made of them")  # fmt: skip
+        raise SimjudgeError(
+            f"{drives[0].name}: moves less than {4 * SPACING:.1f} m, as all drives do; a line cannot be made of them"
+        )
     return best
 
 
@@ -479,15 +485,23 @@ def cut_windows(
                 effort = (steering[stop - 1] - steering[begin]) / width
                 of_lap, values = window % per_lap, line.values[part][begin:end]
                 performance = [*values[:, :2].mean(0), speed_error[part][begin:end].mean(), effort]
-                rows.append((np.array([number, window, (of_lap + 0.5) * width, values[0, 2]]), ahead[of_lap],
-                             np.array(performance)))  # fmt: skip
+                rows.append(
+                    (
+                        np.array([number, window, (of_lap + 0.5) * width, values[0, 2]]),
+                        ahead[of_lap],
+                        np.array(performance),
+                    )
+                )
     named = np.array([row[0] for row in rows]).reshape(-1, 4)
     return DriveWindows(
-        drive=named[:, 0].astype(np.int64), window=named[:, 1].astype(np.int64), place=named[:, 2],
-        curvature=np.array([row[1] for row in rows]).reshape(-1, AHEAD), speed=named[:, 3],
+        drive=named[:, 0].astype(np.int64),
+        window=named[:, 1].astype(np.int64),
+        place=named[:, 2],
+        curvature=np.array([row[1] for row in rows]).reshape(-1, AHEAD),
+        speed=named[:, 3],
         performance=np.array([row[2] for row in rows]).reshape(-1, len(METRICS)),
         cones=cones_ahead[named[:, 1].astype(np.int64) % per_lap],
-    )  # fmt: skip
+    )
 
 
 def _curvature_ahead(course: Course, width: float, count: int) -> FloatArray:

@@ -67,8 +67,9 @@ def lines_figure(result: SavedDrives) -> ReportFigure:
         for side, colour, name in _SIDES:
             for number, drive in enumerate(drives[side]):
                 x, y = _with_holes(drive)
-                line = axes.plot(x, y, color=LIGHT[colour], linewidth=1.2, alpha=0.75,
-                                 label=name if not number else None)[0]  # fmt: skip
+                line = axes.plot(
+                    x, y, color=LIGHT[colour], linewidth=1.2, alpha=0.75, label=name if not number else None
+                )[0]
                 figure.add_tooltips(line, [f"{name} drive {result.content['inputs'][('real', 'sim')[side]][number]}"])
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel("x [m]")
@@ -185,7 +186,10 @@ def render_drives_page(result: SavedDrives, title: str = "") -> str:
 
 
 DRIVES_PAGE = ResultPage(
-    "one of compare-drives", load_drive_result, lambda result, _, title: render_drives_page(result, title),
-    drive_figures, lambda result: [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)],
+    "one of compare-drives",
+    load_drive_result,
+    lambda result, _, title: render_drives_page(result, title),
+    drive_figures,
+    lambda result: [f"{headline(result)}: {lead(result)}", *map(metric_sentence, result.metrics)],
     tables=", whose tables lie in it as .parquet",
-)  # fmt: skip
+)

@@ -227,11 +227,15 @@ def metric_sentence(row: Row) -> str:
         mean = f"; on average {number(row['mean_performance_a'])} real, {number(row['mean_performance_b'])} simulated"
         return f"{name}: {verdict_text(row)}. {away}{mean}."
     if verdict == Verdict.PREDICTS:
-        return (f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
-                f"{_shown_gap_sentence(row)}")  # fmt: skip
+        return (
+            f"{name}: no difference is shown, and one of {row['margin']:g} {unit} or more is ruled out."
+            f"{_shown_gap_sentence(row)}"
+        )
     if verdict == Verdict.CANNOT_TELL:
-        return (f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
-                f" hide in what these drives vary by.{_shown_gap_sentence(row)}")  # fmt: skip
+        return (
+            f"{name}: cannot tell. No difference is shown, but one of up to {number(row['gap_high'])} {unit} may"
+            f" hide in what these drives vary by.{_shown_gap_sentence(row)}"
+        )
     if verdict == Verdict.NO_OVERLAP:
         return f"{name}: the simulated car never drives a stretch of like curvature at a like speed."
     why = _WHY.get(row["verdict_reason"], "too little was compared, or no draws were asked for")
@@ -250,8 +254,10 @@ def lead(result: SavedDrives) -> str:
     """What the overlap says."""
     first = result.metrics[0]
     real, sim = (100 * (first[key] or 0.0) for key in ("overlap_a", "overlap_b"))
-    return (f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
-            f" {sim:.0f} % of the simulated ones a real one.")  # fmt: skip
+    return (
+        f"{real:.0f} % of the real stretches have a simulated one of like curvature ahead and like speed, and"
+        f" {sim:.0f} % of the simulated ones a real one."
+    )
 
 
 def misleading_places(result: SavedDrives) -> list[str]:
@@ -261,8 +267,10 @@ def misleading_places(result: SavedDrives) -> list[str]:
         place, w1 = w1_by_place(result, row["metric"])
         if row["verdict"] in GAPS and len(place):
             worst = int(w1.argmax())
-            lines.append(f"{row['metric'].capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
-                         f" {number(float(w1[worst]))} {row['unit']} there.")  # fmt: skip
+            lines.append(
+                f"{row['metric'].capitalize()} misleads most {place[worst]:.1f} m along the course: W1"
+                f" {number(float(w1[worst]))} {row['unit']} there."
+            )
     return lines
 
 
@@ -290,11 +298,19 @@ def table_row(row: Row) -> Sequence[str]:
     """The cells of a metric, by COLUMNS."""
     p = row["p_adjusted"]
     return [
-        row["metric"], verdict_text(row), row["unit"], number(row["gap"]), _interval(row),
-        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}", number(row["mean_w1"]), number(row["noise"]),
-        number(row["mean_performance_a"]), number(row["mean_performance_b"]), number(row["overlap_a"], 2),
+        row["metric"],
+        verdict_text(row),
+        row["unit"],
+        number(row["gap"]),
+        _interval(row),
+        "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        number(row["mean_w1"]),
+        number(row["noise"]),
+        number(row["mean_performance_a"]),
+        number(row["mean_performance_b"]),
+        number(row["overlap_a"], 2),
         number(row["overlap_b"], 2),
-    ]  # fmt: skip
+    ]
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -126,14 +126,17 @@ class DriveComparison(ShortRepr):
             "units_real": self.units[0],
             "units_sim": self.units[1],
             "metrics": [
-                {"metric": each.metric, "unit": UNITS[each.metric],
-                 **reduce_comparisons([each.comparison]).judged(each.certainty).to_json()}
+                {
+                    "metric": each.metric,
+                    "unit": UNITS[each.metric],
+                    **reduce_comparisons([each.comparison]).judged(each.certainty).to_json(),
+                }
                 for each in self.results
             ],
             "overall": vars(self.overall),
             "notes": list(self.notes),
             "losses": self.losses.lines(),
-        }  # fmt: skip
+        }
 
     def tables(self) -> DriveResultTables:
         """The tables of the result folder: windows with their W1, and the drives' lines."""
@@ -143,9 +146,13 @@ class DriveComparison(ShortRepr):
         parts = []
         for side, held in enumerate(self.windows):
             columns = {
-                "side": np.full(len(held.drive), float(side)), "drive": held.drive, "window": held.window,
-                "place": held.place, "speed": held.speed, "curvature": held.curvature[:, 0],
-            }  # fmt: skip
+                "side": np.full(len(held.drive), float(side)),
+                "drive": held.drive,
+                "window": held.window,
+                "place": held.place,
+                "speed": held.speed,
+                "curvature": held.curvature[:, 0],
+            }
             for each in self.results:
                 columns[each.metric] = held.performance[:, METRICS.index(each.metric)]
                 w1 = each.comparison.w1
@@ -183,8 +190,10 @@ def compare_drive_sets(
     """
     if not real or not sim:
         raise SimjudgeError("drives to compare: give at least one real drive, then --, then at least one simulated one")
-    logs = [[each if isinstance(each, DriveLog) else read_drive(each, settings.poses) for each in side]
-            for side in (real, sim)]  # fmt: skip
+    logs = [
+        [each if isinstance(each, DriveLog) else read_drive(each, settings.poses) for each in side]
+        for side in (real, sim)
+    ]
     losses, notes = Losses(), list[str]()
     for log in (*logs[0], *logs[1]):
         losses.extend(log.losses)
@@ -216,9 +225,18 @@ def compare_drive_sets(
     results, overall = _judge(windows, units, settings, notes)
     names = tuple([log.name for log in side] for side in logs)
     return DriveComparison(
-        (names[0], names[1]), course, lines, (windows[0], windows[1]), results, overall, units.what,
-        units.of_sides, settings, notes, losses,
-    )  # fmt: skip
+        (names[0], names[1]),
+        course,
+        lines,
+        (windows[0], windows[1]),
+        results,
+        overall,
+        units.what,
+        units.of_sides,
+        settings,
+        notes,
+        losses,
+    )
 
 
 def _check_steering(logs: Sequence[DriveLog]) -> None:
@@ -233,12 +251,16 @@ def _passed_by_both(windows: tuple[DriveWindows, DriveWindows], notes: list[str]
     places = [np.round(held.place, 6) for held in windows]
     shared = [np.isin(ours, theirs) for ours, theirs in (places, places[::-1])]
     if not shared[0].any():
-        raise SimjudgeError("real and simulated drives: both pass no stretch of the course in full; name a scene with"
-                            " --course, and give --target-speed")  # fmt: skip
+        raise SimjudgeError(
+            "real and simulated drives: both pass no stretch of the course in full; name a scene with"
+            " --course, and give --target-speed"
+        )
     left = [int((~kept).sum()) for kept in shared]
     if any(left):
-        notes.append(f"{left[0]} real and {left[1]} simulated stretches are left out: no drive of the other side passes"
-                     " there, so that nothing tells the middle; --course and --target-speed keep them")  # fmt: skip
+        notes.append(
+            f"{left[0]} real and {left[1]} simulated stretches are left out: no drive of the other side passes"
+            " there, so that nothing tells the middle; --course and --target-speed keep them"
+        )
     return windows[0].chosen(shared[0]), windows[1].chosen(shared[1])
 
 
@@ -248,8 +270,10 @@ def _course(
     """The line, and the cones along it where they are asked for."""
     if settings.course is None:
         course = mean_line(drives)
-        notes.append(f"the course is the mean line of all drives, real and simulated alike: {line_length(course):.1f} m"
-                     + (" a lap" if course.closed else ""))  # fmt: skip
+        notes.append(
+            f"the course is the mean line of all drives, real and simulated alike: {line_length(course):.1f} m"
+            + (" a lap" if course.closed else "")
+        )
         return course, None
     scene = read_scene(settings.course)
     if scene.course is None:
@@ -296,12 +320,14 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
         return _DriveUnits((real, sim + first), first + len(drives[1][0]), DRIVES)
     frames = max(
         estimate_block_length(held.drive, held.window, column).frames
-        for held in windows for column in held.performance.T if np.isfinite(column).all()
-    )  # fmt: skip
+        for held in windows
+        for column in held.performance.T
+        if np.isfinite(column).all()
+    )
     notes.append(
         f"fewer than {FEWEST_UNITS} drives on a side: stretches of {frames * window:.3g} m are drawn instead; how"
         " drives differ from each other is not in noise and interval"
-    )  # fmt: skip
+    )
     stretch = [np.floor(held.place / (frames * window) + 1e-9).astype(np.int64) for held in windows]
     numbers, unit = np.unique(np.concatenate(stretch), return_inverse=True)
     unit = unit.reshape(-1).astype(np.int64)
@@ -309,9 +335,11 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
 
 
 def _judge(
-    windows: tuple[DriveWindows, ...], units: _DriveUnits, settings: DriveComparisonSettings,
+    windows: tuple[DriveWindows, ...],
+    units: _DriveUnits,
+    settings: DriveComparisonSettings,
     notes: list[str],
-) -> tuple[list[MetricResult], Certainty]:  # fmt: skip
+) -> tuple[list[MetricResult], Certainty]:
     """Compare every metric in units of its margin, so that all of them can be judged together, and scale back."""
     columns = [k for k in range(len(METRICS)) if all(np.isfinite(held.performance[:, k]).all() for held in windows)]
     if len(columns) < len(METRICS):
@@ -345,9 +373,12 @@ def _contexts(windows: DriveWindows, settings: DriveComparisonSettings) -> Float
 
 def _scaled_comparison(one: ClassComparison, margin: float) -> ClassComparison:
     return replace(
-        one, performance_a=one.performance_a * margin, performance_b=one.performance_b * margin, w1=one.w1 * margin,
+        one,
+        performance_a=one.performance_a * margin,
+        performance_b=one.performance_b * margin,
+        w1=one.w1 * margin,
         difference=one.difference * margin,
-    )  # fmt: skip
+    )
 
 
 def _scaled(certainty: Certainty, margin: float) -> Certainty:
@@ -357,10 +388,16 @@ def _scaled(certainty: Certainty, margin: float) -> Certainty:
         return None if value is None else value * margin
 
     return replace(
-        certainty, noise=scaled(certainty.noise), noise_q95=scaled(certainty.noise_q95),
-        gap_size=scaled(certainty.gap_size), gap=scaled(certainty.gap), gap_low=scaled(certainty.gap_low),
-        gap_high=scaled(certainty.gap_high), detectable_gap=scaled(certainty.detectable_gap), margin=margin,
-    )  # fmt: skip
+        certainty,
+        noise=scaled(certainty.noise),
+        noise_q95=scaled(certainty.noise_q95),
+        gap_size=scaled(certainty.gap_size),
+        gap=scaled(certainty.gap),
+        gap_low=scaled(certainty.gap_low),
+        gap_high=scaled(certainty.gap_high),
+        detectable_gap=scaled(certainty.detectable_gap),
+        margin=margin,
+    )
 
 
 NAME = "live drive"
@@ -420,15 +457,20 @@ class LiveDrives:
 
     def logs(self) -> list[DriveLog]:
         """The drives so far that hold two poses at least."""
-        found = [_drive_log(rows, NAME if n == 0 else f"{NAME} {n + 1}", self._unit)
-                 for n, rows in enumerate(self._drives)]  # fmt: skip
+        found = [
+            _drive_log(rows, NAME if n == 0 else f"{NAME} {n + 1}", self._unit) for n, rows in enumerate(self._drives)
+        ]
         return [log for log in found if log is not None]
 
 
 def compare_live(
-    reference: Sequence[DriveLog], live: Sequence[DriveLog], settings: DriveComparisonSettings, *, live_is_real: bool,
+    reference: Sequence[DriveLog],
+    live: Sequence[DriveLog],
+    settings: DriveComparisonSettings,
+    *,
+    live_is_real: bool,
     sure: bool,
-) -> DriveComparison:  # fmt: skip
+) -> DriveComparison:
     """Compare live drives with a reference.
 
     Args:

@@ -20,21 +20,32 @@ class StretchSettings(Settings, panel="Similar stretches"):
     """
 
     curvature_tolerance: float | None = setting(
-        None, "By how much the curvature of similar stretches may differ; not given: a quarter of the course's"
-        " largest.", unit="1/m", low=1e-6, high=100,
-    )  # fmt: skip
+        None,
+        "By how much the curvature of similar stretches may differ; not given: a quarter of the course's largest.",
+        unit="1/m",
+        low=1e-6,
+        high=100,
+    )
     speed_tolerance: float | None = setting(
-        None, "By how much the speed on entry of similar stretches may differ; not given: 15 % of the real drives'"
-        " median.", unit="m/s", low=1e-6, high=100,
-    )  # fmt: skip
+        None,
+        "By how much the speed on entry of similar stretches may differ; not given: 15 % of the real drives' median.",
+        unit="m/s",
+        low=1e-6,
+        high=100,
+    )
     cones: int = setting(
-        0, "Next cones on the left, and as many on the right, whose places are part of a context; needs a course.",
-        low=0, high=20,
-    )  # fmt: skip
+        0,
+        "Next cones on the left, and as many on the right, whose places are part of a context; needs a course.",
+        low=0,
+        high=20,
+    )
     cone_tolerance: float = setting(
-        0.25, "By how much the places of cones of similar stretches may differ, ahead and aside.", unit="m", low=1e-6,
+        0.25,
+        "By how much the places of cones of similar stretches may differ, ahead and aside.",
+        unit="m",
+        low=1e-6,
         high=1000,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +60,11 @@ class DriveMarginSettings(Settings, panel="Margins"):
     def margin(self, metric: str) -> float:
         """From where on a difference matters."""
         return {
-            LATERAL: self.margin_lateral, HEADING: self.margin_heading, SPEED: self.margin_speed,
+            LATERAL: self.margin_lateral,
+            HEADING: self.margin_heading,
+            SPEED: self.margin_speed,
             STEERING: self.margin_steering,
-        }[metric]  # fmt: skip
+        }[metric]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +83,20 @@ class DriveComparisonSettings(StretchSettings, DriveMarginSettings, panel="Certa
         0.5, "Length of a stretch of the course that is one context.", unit="m", low=0.1, high=1000, common=True
     )
     target_speed: float | None = setting(
-        None, "Speed that speed errors are from; not given: the median of all drives at each place.", unit="m/s", low=0,
-        high=200, common=True,
-    )  # fmt: skip
+        None,
+        "Speed that speed errors are from; not given: the median of all drives at each place.",
+        unit="m/s",
+        low=0,
+        high=200,
+        common=True,
+    )
     poses: str | None = setting(None, "Topic of poses, of recordings that have several.", common=True)
     draws: int = setting(
-        1000, "Bootstrap draws of drives for noise, p and the interval of the gap; 0 for none of them.", low=0,
+        1000,
+        "Bootstrap draws of drives for noise, p and the interval of the gap; 0 for none of them.",
+        low=0,
         high=MOST_DRAWS,
-    )  # fmt: skip
+    )
     seed: int = setting(0, "Seed of the draws.", low=0)
 
     def __post_init__(self) -> None:

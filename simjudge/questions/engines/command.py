@@ -30,9 +30,19 @@ def compare(
     from simjudge.questions.engines.run import compare_engines
 
     result = compare_engines(
-        scene, out, camera=camera, a=a, b=b, poses=poses, n=count, vehicle=vehicle, model=model, seed=seed,
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        scene,
+        out,
+        camera=camera,
+        a=a,
+        b=b,
+        poses=poses,
+        n=count,
+        vehicle=vehicle,
+        model=model,
+        seed=seed,
+        log=print_note,
+        progress=progress,
+    )
     kinds, found = result.engines, result.numbers
     typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
     light, labels = found["seconds_light"], found["seconds_labels"]

@@ -222,8 +222,14 @@ class ChangedSets:
         if number == 1 and self.rendered is not None:
             frames, plan = self.rendered.of(causes), self.rendered.digest(causes)
         recipe = [(step.name, dict(step.parameters)) for step in steps]
-        content = [number, self._digest(number), recipe, record_detector(self.detector).to_json(),
-                   dict(self.settings.rename or ()), _NOISE_SEED]  # fmt: skip
+        content = [
+            number,
+            self._digest(number),
+            recipe,
+            record_detector(self.detector).to_json(),
+            dict(self.settings.rename or ()),
+            _NOISE_SEED,
+        ]
         chain: list[Step | FrameStep] = list(steps)
         if number == 1 and not causes.isdisjoint(SCENE_CAUSES):
             chain.append(self._pixels_of_a(steps_of_a, frames, causes))
@@ -273,9 +279,7 @@ class ChangedSets:
             return None
         if len(predicted) != len(frames):
             return None
-        classes = map_classes(
-            self.detector.name, self.detector.class_names, frames, dict(self.settings.rename or ())
-        )
+        classes = map_classes(self.detector.name, self.detector.class_names, frames, dict(self.settings.rename or ()))
         done = frames.with_predictions(predictions, predicted, record_detector(self.detector))
         return replace(done, class_names=classes.names)
 
@@ -288,8 +292,14 @@ class ChangedSets:
         except OSError as error:
             raise SimjudgeError(f"{path.parent}: cannot be made: {error.strerror}") from error
         with atomic_file(path) as temporary, temporary.open("wb") as stream:
-            np.savez_compressed(stream, frame=predictions.frame, class_id=predictions.class_id, box=predictions.box,
-                                score=predictions.score, predicted=found.predicted)  # fmt: skip
+            np.savez_compressed(
+                stream,
+                frame=predictions.frame,
+                class_id=predictions.class_id,
+                box=predictions.box,
+                score=predictions.score,
+                predicted=found.predicted,
+            )
 
 
 def carried_units(units: SampleUnits, before: tuple[Objects, Objects], after: tuple[Objects, Objects]) -> SampleUnits:
@@ -425,9 +435,7 @@ class PartErrors(ShortRepr):
     rest: FloatArray
 
 
-def part_errors(
-    judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]
-) -> PartErrors:
+def part_errors(judge: ExcessJudge, error: EstimationError, found: Sequence[str], players: Sequence[str]) -> PartErrors:
     """Share the gap anew under other estimates, and draw from how the parts differ."""
     truth = _numbers(judge, found, players)
     moved = [_numbers(judge.with_difference(each), found, players) - truth for each in (*error.refits, error.corrected)]
@@ -442,8 +450,9 @@ def part_errors(
     columns = np.concatenate([np.zeros((1, len(truth))), drawn]).T
     parts, rest = columns[: len(players)], columns[len(players)]
     alone, last = np.split(columns[len(players) + 1 :], 2)
-    by_name = [dict(zip(names, values, strict=True))
-               for names, values in ((players, parts), (found, alone), (found, last))]  # fmt: skip
+    by_name = [
+        dict(zip(names, values, strict=True)) for names, values in ((players, parts), (found, alone), (found, last))
+    ]
     return PartErrors(by_name[0], by_name[1], by_name[2], rest)
 
 

@@ -38,21 +38,46 @@ MOST = 0.5
 """Share of a gap from which a cause is most of it."""
 SURE = 0.95
 """Share of resamples from which an order is called sure."""
-_UNITS = {"sigma": " px", "length": " px", "angle": "°", "radius": " px",
-          "half_angle": "°", "focal_length": " px", "width": " px", "height": " px",
-          "exposure_time": " s", "line_time": " s"}  # fmt: skip
+_UNITS = {
+    "sigma": " px",
+    "length": " px",
+    "angle": "°",
+    "radius": " px",
+    "half_angle": "°",
+    "focal_length": " px",
+    "width": " px",
+    "height": " px",
+    "exposure_time": " s",
+    "line_time": " s",
+}
 
 
 def explanation_table(found: Explanation) -> SummaryTable:
     """One line a cause, the largest part first; the last line is what is left."""
     columns = ("cause", "undone by", "share of the gap", "95 %", "gap", "alone", "after the others", "verdict")
     rows = [
-        (cause.words, filter_words(cause), _percent(cause.share), _percents(cause.share), _number(cause.w1),
-         _number(cause.alone), _number(cause.after_others), cause.verdict)
+        (
+            cause.words,
+            filter_words(cause),
+            _percent(cause.share),
+            _percents(cause.share),
+            _number(cause.w1),
+            _number(cause.alone),
+            _number(cause.after_others),
+            cause.verdict,
+        )
         for cause in found.causes
-    ]  # fmt: skip
-    rest = (rest_words(found), "", _percent(found.rest_share), _percents(found.rest_share), _number(found.rest),
-            "", "", "")  # fmt: skip
+    ]
+    rest = (
+        rest_words(found),
+        "",
+        _percent(found.rest_share),
+        _percents(found.rest_share),
+        _number(found.rest),
+        "",
+        "",
+        "",
+    )
     return SummaryTable(columns, [*rows, rest], 2)
 
 
@@ -103,8 +128,10 @@ def headline(found: Explanation) -> str:
         parts = [f"{cause.words} is {_range(cause.share)}" for cause in told]
         return f"{_range(unlisted)} of the gap is {UNLISTED_WORDS}; {'; '.join(parts)}."
     # More than the half is only called most of the gap where chance leaves it so.
-    kind = "Most of the gap is" if first.share is not None and first.share.low >= MOST else (
-        "The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is"
+    kind = (
+        "Most of the gap is"
+        if first.share is not None and first.share.low >= MOST
+        else ("The largest part of the gap seems to be" if share >= MOST or len(told) > 1 else "A part of the gap is")
     )
     parts = [f"{kind} {first.words} ({_range(first.share)})"]
     parts += [f"{cause.words} is {_range(cause.share)}" for cause in told[1:]]
@@ -199,8 +226,9 @@ def _not_tried(found: Explanation) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.not_tried.items():
         by_reason.setdefault(reason, []).append((RENDERED_CAUSES | SCENE_CAUSES).get(name, name))
-    return [f"Not tried: {_listed(names, 'and')}. {reason[0].upper()}{reason[1:]}."
-            for reason, names in by_reason.items()]  # fmt: skip
+    return [
+        f"Not tried: {_listed(names, 'and')}. {reason[0].upper()}{reason[1:]}." for reason, names in by_reason.items()
+    ]
 
 
 def _listed(names: Sequence[str], last: str) -> str:
@@ -340,7 +368,8 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
     """Write the page, and its waterfall as files for papers."""
     page = load_template("explain.html").render(
         found=found,
-        title=f"Why does {found.names[1]} predict {found.names[0]} so badly?" if found.is_gap
+        title=f"Why does {found.names[1]} predict {found.names[0]} so badly?"
+        if found.is_gap
         else f"Is there a gap between {found.names[0]} and {found.names[1]}?",
         colour=VERDICT_COLOURS[found.certainty.verdict],
         word=verdict_words(found.certainty.verdict, found.parameters.get("margin", MARGIN)).capitalize(),
@@ -351,7 +380,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         waterfall=FigureEmbedder().embed(waterfall_figure(found)),
         trios=_trios(found, sets),
         losses=found.losses.lines(),
-    )  # fmt: skip
+    )
     write_page(folder / PAGE, page)
     save_figure(waterfall_figure(found), folder / WATERFALL)
 
@@ -359,9 +388,12 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
 def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:
     """Frames of A, of B, and of B behind the filters of all its causes."""
     a, b = sets
-    steps = [Step(each["name"], each["parameters"])
-             for cause in _in_camera_order(found) if cause.side == "b" and cause.name in _FILTERED
-             for each in cause.filters]  # fmt: skip
+    steps = [
+        Step(each["name"], each["parameters"])
+        for cause in _in_camera_order(found)
+        if cause.side == "b" and cause.name in _FILTERED
+        for each in cause.filters
+    ]
     changed = filtered(b if found.changed_b is None else found.changed_b, steps)
     return frame_uris((a, b, changed), _PICTURES)
 

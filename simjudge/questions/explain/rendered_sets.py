@@ -186,8 +186,17 @@ class RenderedSets(ShortRepr):
         """
         record = self.record
         seeds = tuple(record.scene_seeds)
-        return RenderPlan(self.scene, camera, record.poses, 1, record.labelling, record.seed, record.engine,
-                          scene_seeds=seeds, light=light or LightFactors())  # fmt: skip
+        return RenderPlan(
+            self.scene,
+            camera,
+            record.poses,
+            1,
+            record.labelling,
+            record.seed,
+            record.engine,
+            scene_seeds=seeds,
+            light=light or LightFactors(),
+        )
 
     def of(self, causes: Collection[str]) -> FrameSet:
         """B with some causes undone; what was rendered before is not rendered again.
@@ -208,8 +217,18 @@ class RenderedSets(ShortRepr):
         if not wanted:
             return None
         plan = self.plan(self.changes.camera(self.camera, wanted), self.changes.light_factors(wanted))
-        return hash_value([self._scene_digest, plan.camera, plan.light, plan.poses, plan.scene_seeds, plan.seed,
-                           plan.labelling, plan.engine])  # fmt: skip
+        return hash_value(
+            [
+                self._scene_digest,
+                plan.camera,
+                plan.light,
+                plan.poses,
+                plan.scene_seeds,
+                plan.seed,
+                plan.labelling,
+                plan.engine,
+            ]
+        )
 
     @cached_property
     def _scene_digest(self) -> str:
@@ -263,12 +282,16 @@ class RenderedSets(ShortRepr):
             name = self.frames.frame_name[row]
             if there.shape != here.shape:
                 size = f"{there.shape[1]}x{there.shape[0]}"
-                raise SimjudgeError(f"{self.frames.name}: frame {name} has {size} pixels, camera {self.camera.name} "
-                                    f"makes {here.shape[1]}x{here.shape[0]}; give B's own --camera")  # fmt: skip
+                raise SimjudgeError(
+                    f"{self.frames.name}: frame {name} has {size} pixels, camera {self.camera.name} "
+                    f"makes {here.shape[1]}x{here.shape[0]}; give B's own --camera"
+                )
             off = float(np.abs(there.astype(np.float32) - here.astype(np.float32)).mean())
             if off > SAME_PICTURE:
-                raise SimjudgeError(f"{self.frames.name}: frame {name} rendered again is off by {off:.1f} grey levels; "
-                                    "give the --camera and the --scene that B was rendered with")  # fmt: skip
+                raise SimjudgeError(
+                    f"{self.frames.name}: frame {name} rendered again is off by {off:.1f} grey levels; "
+                    "give the --camera and the --scene that B was rendered with"
+                )
 
 
 def _captured(plan: RenderPlan, placed: PlacedScene, row: int) -> CapturedFrame:
@@ -278,9 +301,13 @@ def _captured(plan: RenderPlan, placed: PlacedScene, row: int) -> CapturedFrame:
 
 def _exposed(plan: RenderPlan, placed: PlacedScene, row: int) -> tuple[Capture, FrameExposure]:
     engine, poses = placed.engine_for(row), plan.poses
-    exposure = exposure_at(plan.camera, poses.stamp[row], poses.frame_name[row],
-                           lambda stamps: poses.at(row, stamps, engine),
-                           scripted_bodies(engine.scene, poses.stamp[0]))  # fmt: skip
+    exposure = exposure_at(
+        plan.camera,
+        poses.stamp[row],
+        poses.frame_name[row],
+        lambda stamps: poses.at(row, stamps, engine),
+        scripted_bodies(engine.scene, poses.stamp[0]),
+    )
     return Capture(engine, plan.camera, plan.labelling, plan.mounted.noise_seed(plan.seed)), exposure
 
 
@@ -344,9 +371,7 @@ def known_camera(side: InputSet, given: str | Path | None) -> KnownCamera:
     return KnownCamera(size, _sized(lens, size))
 
 
-def known_changes(
-    known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True
-) -> FoundChanges:
+def known_changes(known: KnownCamera, camera: Camera, wanted: Collection[str], *, moving: bool = True) -> FoundChanges:
     """What is changed of B's camera because A's is known to differ."""
     changes, not_tried = CameraChanges(), {}
     if "lens" in wanted:

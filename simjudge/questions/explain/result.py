@@ -306,10 +306,18 @@ class Explanation:
 
     @staticmethod
     def _row(cause: CauseShare) -> dict[str, Any]:
-        row: dict[str, Any] = {"cause": cause.name, "changed": cause.side, "verdict": cause.verdict,
-                               "at_end": " ".join(cause.at_end)}  # fmt: skip
-        for name, value in (("alone", cause.alone), ("after_others", cause.after_others), ("w1", cause.w1),
-                            ("share", cause.share)):  # fmt: skip
+        row: dict[str, Any] = {
+            "cause": cause.name,
+            "changed": cause.side,
+            "verdict": cause.verdict,
+            "at_end": " ".join(cause.at_end),
+        }
+        for name, value in (
+            ("alone", cause.alone),
+            ("after_others", cause.after_others),
+            ("w1", cause.w1),
+            ("share", cause.share),
+        ):
             for part in ("value", "low", "high"):
                 column = name if part == "value" else f"{name}_{part}"
                 row[column] = "" if value is None else getattr(value, part)

@@ -92,8 +92,10 @@ def read_pictures(
 ) -> tuple[InputSet, InputSet]:
     """Both sets without predictions; frames of pairs in one order."""
     bare = replace(settings, model=None, rename=None, classes=None)
-    sides = [replace(side, frames=side.frames.with_predictions(None))
-             for side in read_inputs(a, b, bare, own_predictions=False, log=log, progress=progress)]  # fmt: skip
+    sides = [
+        replace(side, frames=side.frames.with_predictions(None))
+        for side in read_inputs(a, b, bare, own_predictions=False, log=log, progress=progress)
+    ]
     for side in sides:
         if side.frames.images is None:
             raise SimjudgeError(f"{side.frames.name}: has no pictures; what a camera does cannot be undone in labels")
@@ -105,8 +107,10 @@ def read_pictures(
         # Whether a frame is predicted is not known yet: all are taken for it.
         ready = [side.frames.with_predictions(Predictions.empty()) for side in sides]
         first, second = paired_frames(ready[0], ready[1], settings.pair_tolerance, Losses())
-        sides = [replace(side, frames=frames.with_predictions(None))
-                 for side, frames in zip(sides, (first, second), strict=True)]  # fmt: skip
+        sides = [
+            replace(side, frames=frames.with_predictions(None))
+            for side, frames in zip(sides, (first, second), strict=True)
+        ]
     return sides[0], sides[1]
 
 
@@ -120,8 +124,17 @@ def with_patch(settings: Chosen, sides: tuple[InputSet, InputSet], log: Log) -> 
 
 DETECTIONS = "detections"
 """Folder beside explain.json: what the detector found on every changed set, so that an explanation goes on."""
-_OURS = {EXPLANATION, EXPLANATION_TABLE, DETECTIONS, RENDERS, "explain.html", "waterfall.svg", "waterfall.pdf",
-         "waterfall.png", "waterfall.csv"}  # fmt: skip
+_OURS = {
+    EXPLANATION,
+    EXPLANATION_TABLE,
+    DETECTIONS,
+    RENDERS,
+    "explain.html",
+    "waterfall.svg",
+    "waterfall.pdf",
+    "waterfall.png",
+    "waterfall.csv",
+}
 
 
 @takes_setting_keywords
@@ -191,8 +204,9 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
         pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
         difference = estimate_difference(pictures[0], pictures[1], advance=advance)
     with progress("estimating them again") as advance:
-        error = estimation_error(pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed,
-                                 advance=advance)  # fmt: skip
+        error = estimation_error(
+            pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed, advance=advance
+        )
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
     judge = ExcessJudge(sets, difference, sets.settings, settings.sample)
     if LABEL_MARGINS in wanted:
@@ -249,8 +263,9 @@ def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], lo
         {name: value + errors.parts[name] for name, value in values.items()},
         {name: _fall(judge, none, frozenset({name}), errors.alone[name]) for name in found},
         {name: _fall(judge, every - {name}, every, errors.last[name]) for name in found},
-        sharing, errors.rest,
-    )  # fmt: skip
+        sharing,
+        errors.rest,
+    )
 
 
 def _with_scene(judge: ExcessJudge, sharing: _Sharing, names: Sequence[str]) -> _Sharing:
@@ -354,7 +369,14 @@ def _parameters(judge: ExcessJudge) -> dict[str, Any]:
         which: None if side.path is None else {"path": str(side.path), "sha256": hash_files(side.path)}
         for which, side in zip("ab", judge.sets.sides, strict=True)
     }
-    return method_parameters(settings, None) | certainty_parameters(settings, made) | {
-        "metric": settings.metric, "paired": settings.paired, "sample": judge.sample, "inputs": sides,
-        "model": describe_model(settings),
-    }  # fmt: skip
+    return (
+        method_parameters(settings, None)
+        | certainty_parameters(settings, made)
+        | {
+            "metric": settings.metric,
+            "paired": settings.paired,
+            "sample": judge.sample,
+            "inputs": sides,
+            "model": describe_model(settings),
+        }
+    )

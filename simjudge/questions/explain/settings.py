@@ -52,16 +52,26 @@ _CAUSES = TextForm(cause_list, ",".join, "LIST")
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainSettings(
-    ModelSettings, ReadSettings, ImageTopicSettings, RenameSettings, ClassSettings, SetRenameSettings, ContextSettings,
-    CertaintySettings, UnitSettings, PairSettings, panel="Causes",
-):  # fmt: skip
+    ModelSettings,
+    ReadSettings,
+    ImageTopicSettings,
+    RenameSettings,
+    ClassSettings,
+    SetRenameSettings,
+    ContextSettings,
+    CertaintySettings,
+    UnitSettings,
+    PairSettings,
+    panel="Causes",
+):
     """The settings of an explanation."""
 
     causes: tuple[str, ...] | None = setting(
         None, "Causes to try, with commas; not given: all.", form=_CAUSES, common=True
     )
-    sample: int = setting(16, "Pictures of each set on which the difference of the cameras is estimated.", low=1,
-                          high=10_000)  # fmt: skip
+    sample: int = setting(
+        16, "Pictures of each set on which the difference of the cameras is estimated.", low=1, high=10_000
+    )
     metric: str = object_metric()
     draws: int = some_draws()
 

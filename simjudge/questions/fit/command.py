@@ -26,7 +26,8 @@ def fit(
         None, help="Camera of B's pictures: a file or a name. It is written to OUT with the fitted filters."
     ),
     sensors: str | None = typer.Option(
-        None, rich_help_panel="Lidar",
+        None,
+        rich_help_panel="Lidar",
         help="Sensors of B's clouds: a file or a name. Written to OUT with the fitted numbers.",
     ),
     rendered: list[str] | None = typer.Option(
@@ -47,9 +48,16 @@ def fit(
     from simjudge.terminal.common import print_table
 
     found = run(
-        a, b, out, settings=settings, camera=camera, sensors=sensors, rendered=_rendered(rendered or []),
-        log=print_note, progress=progress,
-    )  # fmt: skip
+        a,
+        b,
+        out,
+        settings=settings,
+        camera=camera,
+        sensors=sensors,
+        rendered=_rendered(rendered or []),
+        log=print_note,
+        progress=progress,
+    )
     print_table(found.table())
     for line in found.sentences():
         print_note(line)

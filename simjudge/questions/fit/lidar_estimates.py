@@ -72,12 +72,15 @@ def read_renderings(
         raise UsageError(f"--rendered: {_LEAST - 1} renderings with other divergences are needed at least")
     for file, _ in files:
         if file.samples == 1 and any(file.divergence):
-            raise SimjudgeError(f"{file.path}: samples 1: its beams are single rays, whatever their divergence; write"
-                                " samples: 3")  # fmt: skip
+            raise SimjudgeError(
+                f"{file.path}: samples 1: its beams are single rays, whatever their divergence; write samples: 3"
+            )
     for (one, _), (other, _) in pairwise(files):
         if one.divergence[0] == other.divergence[0]:
-            raise UsageError(f"--rendered: {one.path} and {other.path} have the same horizontal divergence,"
-                             f" {one.divergence[0]:g} mrad")  # fmt: skip
+            raise UsageError(
+                f"--rendered: {one.path} and {other.path} have the same horizontal divergence,"
+                f" {one.divergence[0]:g} mrad"
+            )
     return files
 
 
@@ -284,8 +287,12 @@ def ring_distributions(samples: Sequence[RingSamples]) -> RingDistributions:
     total = np.array([len(each.deviation) for each in samples], np.float64)[:, None]
     shown = [each.whole + each.lost >= _LEAST_PAIRS for each in samples]
     return RingDistributions(
-        statistics, edges, counts / total / np.diff(edges), 1 - counts.sum(axis=1) / total[:, 0],
+        statistics,
+        edges,
+        counts / total / np.diff(edges),
+        1 - counts.sum(axis=1) / total[:, 0],
         tuple(each.ring[keep] for each, keep in zip(samples, shown, strict=True)),
-        tuple((each.lost / np.maximum(each.whole + each.lost, 1))[keep]
-              for each, keep in zip(samples, shown, strict=True)),
-    )  # fmt: skip
+        tuple(
+            (each.lost / np.maximum(each.whole + each.lost, 1))[keep] for each, keep in zip(samples, shown, strict=True)
+        ),
+    )

@@ -58,8 +58,14 @@ def range_noise_figure(found: LidarFit) -> ReportFigure:
         for row, (name, colour, line) in enumerate(zip(LIDAR_WORDS, _COLOURS, ("-", "-", "--"), strict=True)):
             noise, peak = 1000 * given.statistics[row].range_noise, float(given.density[row].max()) / 10
             cut = f" (up to {peak:.1f}, cut off)" if peak > top else ""
-            steps = axes.stairs(given.density[row] / 10, given.edges * 1000, color=colour, linewidth=LINE_WIDTH,
-                                linestyle=line, label=f"{name}: {noise:.1f} mm{cut}")  # fmt: skip
+            steps = axes.stairs(
+                given.density[row] / 10,
+                given.edges * 1000,
+                color=colour,
+                linewidth=LINE_WIDTH,
+                linestyle=line,
+                label=f"{name}: {noise:.1f} mm{cut}",
+            )
             figure.add_tooltips(steps, [f"{name}: standard deviation {noise:.1f} mm"])
         axes.legend(loc="upper right")
         axes.set_ylim(0.0, top)
@@ -76,8 +82,15 @@ def drop_out_figure(found: LidarFit) -> ReportFigure:
         axes.set_ylabel("drop-out, %")
         for row, (name, colour) in enumerate(zip(LIDAR_WORDS, _COLOURS, strict=True)):
             share = 100 * given.statistics[row].drop_out
-            axes.plot(given.ring[row], 100 * given.ring_drop_out[row], "o-", color=colour, markersize=4, linewidth=1.0,
-                      label=f"{name}: {share:.1f} %")  # fmt: skip
+            axes.plot(
+                given.ring[row],
+                100 * given.ring_drop_out[row],
+                "o-",
+                color=colour,
+                markersize=4,
+                linewidth=1.0,
+                label=f"{name}: {share:.1f} %",
+            )
         most = max((float(each.max()) for each in given.ring_drop_out if len(each)), default=0.0)
         axes.set_ylim(0.0, max(1.0, 135 * most))
         axes.legend(loc="upper right", ncols=3)
@@ -100,11 +113,24 @@ def divergence_figure(found: FittedDivergence) -> ReportFigure:
         for row, file in enumerate(found.files):
             chosen = file == found.of
             width = f"{file.divergence[0]:g} mrad"
-            axes.plot(middle, share[row], "o-", color=LIGHT["b" if chosen else "floor"], markersize=4,
-                      linewidth=LINE_WIDTH if chosen else 1.0, alpha=1.0 if chosen else 0.7,
-                      label=f"{width}: fitted on" if chosen else None)  # fmt: skip
-            axes.annotate(width, (middle[clear], share[row, clear]), xytext=(0, 5), textcoords="offset points",
-                          ha="center", fontsize=8)  # fmt: skip
+            axes.plot(
+                middle,
+                share[row],
+                "o-",
+                color=LIGHT["b" if chosen else "floor"],
+                markersize=4,
+                linewidth=LINE_WIDTH if chosen else 1.0,
+                alpha=1.0 if chosen else 0.7,
+                label=f"{width}: fitted on" if chosen else None,
+            )
+            axes.annotate(
+                width,
+                (middle[clear], share[row, clear]),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
         axes.set_ylim(0.0, 1.15 * float(share.max()))
         axes.set_xlim(0.0, float(given.edges[-1]) * 1.06)
         axes.legend(loc="lower left")
@@ -221,9 +247,15 @@ def fit(  # noqa: PLR0913 - the options of the command
 
 
 def _fit_lidar(
-    a: Source, b: Source, out: str | Path | None, settings: FitSettings, sensors: str | Path | None,
-    rendered: Mapping[str | Path, Source] | None, log: Log, progress: ProgressBar,
-) -> LidarFit:  # fmt: skip
+    a: Source,
+    b: Source,
+    out: str | Path | None,
+    settings: FitSettings,
+    sensors: str | Path | None,
+    rendered: Mapping[str | Path, Source] | None,
+    log: Log,
+    progress: ProgressBar,
+) -> LidarFit:
     found = fit_lidar(a, b, out, settings=settings, sensors=sensors, rendered=rendered, log=log, progress=progress)
     if out is not None:
         folder = Path(out)
@@ -259,12 +291,18 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
         "range_noise": embedder.embed(range_noise_figure(found)),
         "drop_out": embedder.embed(drop_out_figure(found)),
         "rings": [
-            (name, f"{1000 * each.range_noise:.1f} mm", f"{100 * share:.1f} %", f"{100 * each.drop_out:.1f} %",
-             f"{each.triples:,}")
-            for name, each, share in zip(LIDAR_WORDS, found.distributions.statistics, found.distributions.outside,
-                                         strict=True)
+            (
+                name,
+                f"{1000 * each.range_noise:.1f} mm",
+                f"{100 * share:.1f} %",
+                f"{100 * each.drop_out:.1f} %",
+                f"{each.triples:,}",
+            )
+            for name, each, share in zip(
+                LIDAR_WORDS, found.distributions.statistics, found.distributions.outside, strict=True
+            )
         ],
-    }  # fmt: skip
+    }
     if found.divergence is not None:
         content |= _divergence_content(found.divergence, embedder)
     _write(content, folder)
@@ -272,10 +310,15 @@ def write_lidar_fit_page(found: LidarFit, names: tuple[str, str], folder: Path) 
 
 def _divergence_content(found: FittedDivergence, embedder: FigureEmbedder) -> dict[str, Any]:
     rows = [
-        (file.path.name + (" (fitted on)" if file == found.of else ""), f"{file.divergence[0]:g}",
-         f"{file.divergence[1]:g}", f"{misfit:.2f}", format_number(w1))
+        (
+            file.path.name + (" (fitted on)" if file == found.of else ""),
+            f"{file.divergence[0]:g}",
+            f"{file.divergence[1]:g}",
+            f"{misfit:.2f}",
+            format_number(w1),
+        )
         for file, misfit, w1 in zip(found.files, found.fit.misfit, found.w1, strict=True)
-    ]  # fmt: skip
+    ]
     return {"divergence": embedder.embed(divergence_figure(found)), "renderings": rows}
 
 
@@ -314,14 +357,24 @@ def fit_word(found: CameraFit | LidarFit) -> str:
 
 def _rows(found: CameraFit | LidarFit) -> list[tuple[str, ...]]:
     """Of each sensor: W1 of what was held out, noise and its quantile, p, and W1 of what was fitted."""
-    held = zip((f"B's own {found.sensor}", "starting values", "fitted"), (found.before, found.start, found.after),
-               found.fitted_w1, strict=True)  # fmt: skip
+    held = zip(
+        (f"B's own {found.sensor}", "starting values", "fitted"),
+        (found.before, found.start, found.after),
+        found.fitted_w1,
+        strict=True,
+    )
     return [
-        (name, format_number(each.mean_w1), format_number(each.certainty.noise),
-         format_number(each.certainty.noise_q95), format_p(each.certainty.p_value),
-         verdict_words(each.certainty.verdict, each.certainty.margin), format_number(fitted))
+        (
+            name,
+            format_number(each.mean_w1),
+            format_number(each.certainty.noise),
+            format_number(each.certainty.noise_q95),
+            format_p(each.certainty.p_value),
+            verdict_words(each.certainty.verdict, each.certainty.margin),
+            format_number(fitted),
+        )
         for name, each, fitted in held
-    ]  # fmt: skip
+    ]
 
 
 def _trios(found: CameraFit, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:

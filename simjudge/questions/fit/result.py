@@ -26,8 +26,10 @@ FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
 """Names of the files in the folder of a fit."""
 PAGE, COURSE, BEFORE_AND_AFTER = "fit.html", "course", "held_out"
 """Names of the page and, without suffix, of its figures."""
-PAGE_FILES = (PAGE, *(f"{name}{suffix}" for name in (COURSE, BEFORE_AND_AFTER)
-                      for suffix in (".svg", ".pdf", ".png", ".csv")))  # fmt: skip
+PAGE_FILES = (
+    PAGE,
+    *(f"{name}{suffix}" for name in (COURSE, BEFORE_AND_AFTER) for suffix in (".svg", ".pdf", ".png", ".csv")),
+)
 """Names of all files of the page."""
 
 
@@ -120,10 +122,17 @@ class CameraFit:
     def table(self) -> SummaryTable:
         """One line a parameter."""
         rows = [
-            (each.name, each.unit, f"{each.start:.3g}", f"{each.value:.3g}", _ends(each.low, each.high),
-             f"{each.w1_without:.3f}", "told" if each.told else "cannot be told")
+            (
+                each.name,
+                each.unit,
+                f"{each.start:.3g}",
+                f"{each.value:.3g}",
+                _ends(each.low, each.high),
+                f"{each.w1_without:.3f}",
+                "told" if each.told else "cannot be told",
+            )
             for each in self.parameters
-        ]  # fmt: skip
+        ]
         columns = ("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict")
         return SummaryTable(columns, rows, 2)
 
@@ -209,8 +218,10 @@ NOISE_OF_LIDAR = ("range_noise", "drop_out")
 """Names of the numbers that are put on B's clouds, and of the figures of their distributions."""
 DIVERGENCE = "divergence"
 """Name of the fitted width of beams, and of its figure."""
-LIDAR_PAGE_FILES = (*PAGE_FILES, *(f"{name}{suffix}" for name in (*NOISE_OF_LIDAR, DIVERGENCE)
-                                   for suffix in (".svg", ".pdf", ".png", ".csv")))  # fmt: skip
+LIDAR_PAGE_FILES = (
+    *PAGE_FILES,
+    *(f"{name}{suffix}" for name in (*NOISE_OF_LIDAR, DIVERGENCE) for suffix in (".svg", ".pdf", ".png", ".csv")),
+)
 """Names of all files of the page."""
 
 
@@ -238,8 +249,10 @@ class FittedDivergence:
 
     def content(self) -> dict[str, Any]:
         """The entry of fit.json."""
-        files = [{"file": str(each.path), "divergence": list(each.divergence), "w1": w1}
-                 for each, w1 in zip(self.files, self.w1, strict=True)]  # fmt: skip
+        files = [
+            {"file": str(each.path), "divergence": list(each.divergence), "w1": w1}
+            for each, w1 in zip(self.files, self.w1, strict=True)
+        ]
         numbers = {"value": self.value, "low": self.low, "high": self.high, "by_judge": self.by_judge}
         return numbers | {"points": self.fit.content(), "renderings": files, "fitted_on": str(self.of.path)}
 
@@ -301,10 +314,17 @@ class LidarFit:
     def table(self) -> SummaryTable:
         """One line a parameter."""
         rows = [
-            (each.name, each.unit, f"{each.start:.4f}", f"{each.value:.4f}", f"{each.low:.4f} to {each.high:.4f}",
-             f"{each.w1_without:.3f}", _verdict(each))
+            (
+                each.name,
+                each.unit,
+                f"{each.start:.4f}",
+                f"{each.value:.4f}",
+                f"{each.low:.4f} to {each.high:.4f}",
+                f"{each.w1_without:.3f}",
+                _verdict(each),
+            )
             for each in self.parameters
-        ]  # fmt: skip
+        ]
         return SummaryTable(("parameter", "unit", "start", "fitted", "95 %", "W1 without it", "verdict"), rows, 2)
 
     def sentences(self) -> list[str]:
@@ -321,8 +341,10 @@ class LidarFit:
             words.append("The fitted lidar is no better there: do not use it.")
         if self.divergence is not None:
             found, told, own = self.divergence, self.divergence.fit, self.parameters[0].neutral
-            words.append(f"Points on labelled things fall off with distance as with beams of {told.value:.2f} mrad"
-                         f" ({told.low:.2f} to {told.high:.2f}); B's beams have {own:g}.")  # fmt: skip
+            words.append(
+                f"Points on labelled things fall off with distance as with beams of {told.value:.2f} mrad"
+                f" ({told.low:.2f} to {told.high:.2f}); B's beams have {own:g}."
+            )
             if found.by_judge:
                 words.append(f"The judge prefers {found.value:g} mrad.")
         return words
@@ -338,8 +360,9 @@ class LidarFit:
         if open_names:
             words.append(f"These clouds cannot tell {', '.join(open_names)}.")
         if self.divergence is None:
-            words.append("Divergence is not fitted, because it needs rays: render B's scans with other divergences"
-                         " (--rendered).")  # fmt: skip
+            words.append(
+                "Divergence is not fitted, because it needs rays: render B's scans with other divergences (--rendered)."
+            )
         elif self.divergence.fit.at_edge:
             words.append("The divergence is at the edge of what was rendered: render B's scans with others beyond it.")
         return words

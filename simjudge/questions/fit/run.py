@@ -53,9 +53,13 @@ _POPULATION = 8
 
 
 def search_minimum(
-    objective: Callable[[FloatArray], float], start: FloatArray, evaluations: int, seed: int, words: str,
+    objective: Callable[[FloatArray], float],
+    start: FloatArray,
+    evaluations: int,
+    seed: int,
+    words: str,
     progress: ProgressBar,
-) -> tuple[FloatArray, list[float]]:  # fmt: skip
+) -> tuple[FloatArray, list[float]]:
     """The best of what CMA-ES tries, and all values; the start is tried first. A seed tries the same points.
 
     Args:
@@ -145,32 +149,141 @@ def _motion(number: int) -> dict[str, Any]:
 
 
 PARAMETERS = (
-    FittedParameter("haze", "haze", "", 0.0, 0.0, 0.9, logarithmic=False, step=0.05,
-                    get=lambda d: max(d.haze, 0.0), put=lambda d, v: replace(d, haze=v)),
+    FittedParameter(
+        "haze",
+        "haze",
+        "",
+        0.0,
+        0.0,
+        0.9,
+        logarithmic=False,
+        step=0.05,
+        get=lambda d: max(d.haze, 0.0),
+        put=lambda d, v: replace(d, haze=v),
+    ),
     FittedParameter("motion_right", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(0)),
     FittedParameter("motion_down", "motion_blur", "px", 0.0, -30.0, 30.0, logarithmic=False, step=0.5, **_motion(1)),
-    FittedParameter("red_size", "chromatic_aberration", "", 1.0, 0.95, 1.05, logarithmic=True, step=0.001,
-                    get=lambda d: d.red_size, put=lambda d, v: replace(d, red_size=v)),
-    FittedParameter("blue_size", "chromatic_aberration", "", 1.0, 0.95, 1.05, logarithmic=True, step=0.001,
-                    get=lambda d: d.blue_size, put=lambda d, v: replace(d, blue_size=v)),
-    FittedParameter("blur", "blur", "px", 0.0, 0.0, 6.0, logarithmic=False, step=0.3,
-                    get=lambda d: math.sqrt(max(d.blur, 0.0)), put=lambda d, v: replace(d, blur=v * v)),
-    FittedParameter("vignetting", "vignetting", "°", 0.0, 0.0, 70.0, logarithmic=False, step=5.0,
-                    get=lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
-                    put=lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2)),
-    FittedParameter("gain", "exposure", "", 1.0, 0.1, 10.0, logarithmic=True, step=0.1,
-                    get=lambda d: d.gain, put=lambda d, v: replace(d, gain=v)),
-    FittedParameter("red", "white_balance", "", 1.0, 0.2, 5.0, logarithmic=True, step=0.05,
-                    get=lambda d: d.red, put=lambda d, v: replace(d, red=v)),
-    FittedParameter("blue", "white_balance", "", 1.0, 0.2, 5.0, logarithmic=True, step=0.05,
-                    get=lambda d: d.blue, put=lambda d, v: replace(d, blue=v)),
-    FittedParameter("exponent", "contrast", "", 1.0, 0.3, 3.0, logarithmic=True, step=0.1,
-                    get=lambda d: d.exponent, put=lambda d, v: replace(d, exponent=v)),
-    FittedParameter("noise", "noise", "grey levels", 0.0, 0.0, 60.0, logarithmic=False, step=2.0,
-                    get=_noise, put=lambda d, v: replace(d, shot=0.0, read=v, noise_side="b")),
-    FittedParameter("sharpening", "sharpening", "", 0.0, 0.0, 4.0, logarithmic=False, step=0.1,
-                    get=lambda d: max(d.sharpening, 0.0), put=lambda d, v: replace(d, sharpening=v)),
-)  # fmt: skip
+    FittedParameter(
+        "red_size",
+        "chromatic_aberration",
+        "",
+        1.0,
+        0.95,
+        1.05,
+        logarithmic=True,
+        step=0.001,
+        get=lambda d: d.red_size,
+        put=lambda d, v: replace(d, red_size=v),
+    ),
+    FittedParameter(
+        "blue_size",
+        "chromatic_aberration",
+        "",
+        1.0,
+        0.95,
+        1.05,
+        logarithmic=True,
+        step=0.001,
+        get=lambda d: d.blue_size,
+        put=lambda d, v: replace(d, blue_size=v),
+    ),
+    FittedParameter(
+        "blur",
+        "blur",
+        "px",
+        0.0,
+        0.0,
+        6.0,
+        logarithmic=False,
+        step=0.3,
+        get=lambda d: math.sqrt(max(d.blur, 0.0)),
+        put=lambda d, v: replace(d, blur=v * v),
+    ),
+    FittedParameter(
+        "vignetting",
+        "vignetting",
+        "°",
+        0.0,
+        0.0,
+        70.0,
+        logarithmic=False,
+        step=5.0,
+        get=lambda d: math.degrees(math.atan(math.sqrt(max(d.vignetting, 0.0)))),
+        put=lambda d, v: replace(d, vignetting=math.tan(math.radians(v)) ** 2),
+    ),
+    FittedParameter(
+        "gain",
+        "exposure",
+        "",
+        1.0,
+        0.1,
+        10.0,
+        logarithmic=True,
+        step=0.1,
+        get=lambda d: d.gain,
+        put=lambda d, v: replace(d, gain=v),
+    ),
+    FittedParameter(
+        "red",
+        "white_balance",
+        "",
+        1.0,
+        0.2,
+        5.0,
+        logarithmic=True,
+        step=0.05,
+        get=lambda d: d.red,
+        put=lambda d, v: replace(d, red=v),
+    ),
+    FittedParameter(
+        "blue",
+        "white_balance",
+        "",
+        1.0,
+        0.2,
+        5.0,
+        logarithmic=True,
+        step=0.05,
+        get=lambda d: d.blue,
+        put=lambda d, v: replace(d, blue=v),
+    ),
+    FittedParameter(
+        "exponent",
+        "contrast",
+        "",
+        1.0,
+        0.3,
+        3.0,
+        logarithmic=True,
+        step=0.1,
+        get=lambda d: d.exponent,
+        put=lambda d, v: replace(d, exponent=v),
+    ),
+    FittedParameter(
+        "noise",
+        "noise",
+        "grey levels",
+        0.0,
+        0.0,
+        60.0,
+        logarithmic=False,
+        step=2.0,
+        get=_noise,
+        put=lambda d, v: replace(d, shot=0.0, read=v, noise_side="b"),
+    ),
+    FittedParameter(
+        "sharpening",
+        "sharpening",
+        "",
+        0.0,
+        0.0,
+        4.0,
+        logarithmic=False,
+        step=0.1,
+        get=lambda d: max(d.sharpening, 0.0),
+        put=lambda d, v: replace(d, sharpening=v),
+    ),
+)
 """All numbers that can be fitted, in the order in which they act in a camera."""
 
 
@@ -256,7 +369,9 @@ def fit_camera(
     done = CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
-        before=judged[0], start=judged[1], after=judged[2],
+        before=judged[0],
+        start=judged[1],
+        after=judged[2],
         fitted_w1=(objective.of(CameraDifference()), objective(start), objective(best)),
         frames=(len(fitted.sides[1].frames), len(held_out.sides[1].frames)),
         evaluations=len(course),
@@ -264,7 +379,7 @@ def fit_camera(
         start_is_enough=enough,
         not_fitted=tuple(estimate.unfit),
         losses=fitted.losses,
-    )  # fmt: skip
+    )
     if folder is not None:
         done.save(folder, None if camera is None else Path(camera))
     return done
@@ -278,8 +393,10 @@ def _split(
     for side in sides:
         count = len(side.frames)
         if count < _LEAST_FRAMES:
-            raise SimjudgeError(f"{side.frames.name}: {count} frames; at least {_LEAST_FRAMES} are needed to fit some "
-                                "and hold out others")  # fmt: skip
+            raise SimjudgeError(
+                f"{side.frames.name}: {count} frames; at least {_LEAST_FRAMES} are needed to fit some "
+                "and hold out others"
+            )
         blocks = np.arange(count) * _LEAST_FRAMES // count
         order = np.random.default_rng([settings.seed, 15]).permutation(_LEAST_FRAMES)
         out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_FRAMES))])
@@ -322,9 +439,12 @@ def _estimated(
     error = estimation_error(a, b, whole, paired=settings.paired, seed=settings.seed, advance=advance)
     unfit = [cause_words(name) for name in whole.causes() if whole.side(name) == "a"]
     estimate = _Estimate(
-        CameraDifference(air=whole.air, radius=whole.radius), encode(whole, parameters),
-        np.stack([encode(each, parameters) for each in error.refits]), encode(error.corrected, parameters), unfit,
-    )  # fmt: skip
+        CameraDifference(air=whole.air, radius=whole.radius),
+        encode(whole, parameters),
+        np.stack([encode(each, parameters) for each in error.refits]),
+        encode(error.corrected, parameters),
+        unfit,
+    )
     return estimate, parameters
 
 
@@ -332,7 +452,10 @@ class _Objective:
     """Mean W1 of the fitted frames under a camera; what was tried once is known."""
 
     def __init__(
-        self, sets: ChangedSets, settings: CompareSettings, parameters: Sequence[FittedParameter],
+        self,
+        sets: ChangedSets,
+        settings: CompareSettings,
+        parameters: Sequence[FittedParameter],
         held: CameraDifference,
     ) -> None:
         self._sets, self._settings, self._parameters, self._held = sets, settings, parameters, held
@@ -382,6 +505,9 @@ def _parameters(
         value = each.decode(float(best[number]))
         low, high = (each.decode(float(best[number]) + sign * half) for sign in (-1, 1))
         begin = each.decode(float(start[number]))
-        found.append(ParameterFit(each.name, each.unit, each.neutral, begin, value, low, high, objective(without),
-                                  value in each.ends))  # fmt: skip
+        found.append(
+            ParameterFit(
+                each.name, each.unit, each.neutral, begin, value, low, high, objective(without), value in each.ends
+            )
+        )
     return found

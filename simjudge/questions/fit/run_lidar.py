@@ -70,15 +70,23 @@ def take_clouds(clouds: CloudSet, rows: IntArray) -> CloudSet:
         place[rows] = np.arange(len(rows))
         kept = np.flatnonzero(place[boxes.cloud] >= 0)
         kept = kept[np.argsort(place[boxes.cloud[kept]], kind="stable")]
-        boxes = CloudBoxes(place[boxes.cloud[kept]], *(getattr(boxes, name)[kept] for name in (
-            "class_id", "instance", "centre", "orientation", "size")))  # fmt: skip
+        boxes = CloudBoxes(
+            place[boxes.cloud[kept]],
+            *(getattr(boxes, name)[kept] for name in ("class_id", "instance", "centre", "orientation", "size")),
+        )
     return replace(
-        clouds, cloud_name=[clouds.cloud_name[row] for row in rows], stamp=clouds.stamp[rows],
-        read=lambda index: clouds.read(int(rows[index])), boxes=boxes,
-        labelled=None if clouds.labelled is None else clouds.labelled[rows], frames=None,
+        clouds,
+        cloud_name=[clouds.cloud_name[row] for row in rows],
+        stamp=clouds.stamp[rows],
+        read=lambda index: clouds.read(int(rows[index])),
+        boxes=boxes,
+        labelled=None if clouds.labelled is None else clouds.labelled[rows],
+        frames=None,
         cameras=[clouds.cameras[row] for row in rows] if len(clouds.cameras) else (),
-        poses=[clouds.poses[row] for row in rows] if len(clouds.poses) else (), predictions=None, predicted=None,
-    )  # fmt: skip
+        poses=[clouds.poses[row] for row in rows] if len(clouds.poses) else (),
+        predictions=None,
+        predicted=None,
+    )
 
 
 def read_side(source: Source, topic: str | None) -> CloudSet:
@@ -98,8 +106,9 @@ def split_clouds(clouds: CloudSet, settings: FitSettings) -> tuple[CloudSet, Clo
     """The clouds of the fit and those that it never sees; neighbours stay together."""
     count = len(clouds)
     if count < _LEAST_CLOUDS:
-        raise SimjudgeError(f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold"
-                            " out others")  # fmt: skip
+        raise SimjudgeError(
+            f"{clouds.name}: {count} clouds; at least {_LEAST_CLOUDS} are needed to fit some and hold out others"
+        )
     blocks = np.arange(count) * _LEAST_CLOUDS // count
     order = np.random.default_rng([settings.seed, _HELD_OUT_SEED]).permutation(_LEAST_CLOUDS)
     out = np.isin(blocks, order[: max(1, round(settings.held_out * _LEAST_CLOUDS))])
@@ -260,24 +269,42 @@ def fit_lidar(
         for each in rings:
             each.statistics()  # refuses too few points before the search
     start = estimates[0]
-    best, course = search_minimum(lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)), start / _STEPS,
-                                  settings.evaluations, settings.seed, "fitting the lidar", progress)  # fmt: skip
+    best, course = search_minimum(
+        lambda each: fitted.value(_bounded(np.asarray(each) * _STEPS)),
+        start / _STEPS,
+        settings.evaluations,
+        settings.seed,
+        "fitting the lidar",
+        progress,
+    )
     found = _bounded(best * _STEPS)
     by_judge = is_better((fitted, found), (fitted, start))
     found = found if by_judge else start
     parameters = _parameters(fitted, estimates, found)
     if width is not None and given is not None:
         own = given.divergence[0]
-        parameters.insert(0, ParameterFit(DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high,
-                                          first.fresh(found)))  # fmt: skip
+        parameters.insert(
+            0,
+            ParameterFit(
+                DIVERGENCE, "mrad", own, width.fit.value, width.value, width.low, width.high, first.fresh(found)
+            ),
+        )
     rings.append(ring_samples(list(held_out.degraded(found, _RING_DRAW))))
     done = LidarFit(
-        tuple(parameters), by_judge, statistics,
-        first_held_out.compared(_NOTHING), held_out.compared(start), held_out.compared(found),
+        tuple(parameters),
+        by_judge,
+        statistics,
+        first_held_out.compared(_NOTHING),
+        held_out.compared(start),
+        held_out.compared(found),
         (first.fresh(_NOTHING), fitted.fresh(start), fitted.fresh(found)),
         is_better((fitted, found), (first, _NOTHING)),
-        (len(fitted.b), len(held_out.b)), tuple(course), ring_distributions(rings), width, fitted.b.losses,
-    )  # fmt: skip
+        (len(fitted.b), len(held_out.b)),
+        tuple(course),
+        ring_distributions(rings),
+        width,
+        fitted.b.losses,
+    )
     if folder is not None:
         if given is not None:
             beams = None if width is None else fitted_divergence(width.value, width.files)
@@ -293,15 +320,20 @@ def _read_sides(a: Source, b: Source, files: Sequence[tuple[LidarFile, Source]],
     renderings = [sides[1] if source is b else read_side(source, settings.b_cloud_topic) for _, source in files]
     for (file, _), each in zip(files, renderings, strict=True):
         if not np.array_equal(each.stamp, sides[1].stamp):
-            raise SimjudgeError(f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
-                                f" {sides[1].name}; render the same scans with {file.path.name}")  # fmt: skip
+            raise SimjudgeError(
+                f"{each.name}: its {len(each)} clouds have other stamps than the {len(sides[1])} of"
+                f" {sides[1].name}; render the same scans with {file.path.name}"
+            )
     if settings.paired:
         rows = pair_stamps(sides[0].stamp, sides[1].stamp, round(settings.pair_tolerance * 1e9))
         sides = [take_clouds(side, row) for side, row in zip(sides, rows, strict=True)]
         renderings = [take_clouds(each, rows[1]) for each in renderings]
     split = [split_clouds(each, settings) for each in renderings]
-    return _Sides(split_clouds(sides[0], settings), split_clouds(sides[1], settings),
-                  tuple((file, part) for (file, _), part in zip(files, split, strict=True)))  # fmt: skip
+    return _Sides(
+        split_clouds(sides[0], settings),
+        split_clouds(sides[1], settings),
+        tuple((file, part) for (file, _), part in zip(files, split, strict=True)),
+    )
 
 
 def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: ProgressBar) -> FittedDivergence:
@@ -309,11 +341,16 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
     files = [file for file, _ in sides.rendered]
     parts = [part[0] for _, part in sides.rendered]
     with progress("estimating the divergence") as advance:
-        found = fit_divergence(points_on_objects(sides.a[0]), [points_on_objects(each) for each in parts],
-                               [file.divergence[0] for file in files], len(sides.a[0]))  # fmt: skip
+        found = fit_divergence(
+            points_on_objects(sides.a[0]),
+            [points_on_objects(each) for each in parts],
+            [file.divergence[0] for file in files],
+            len(sides.a[0]),
+        )
         noise = _difference(ring_statistics(list(sides.a[0])), ring_statistics(list(sides.b[0])))
-        judged = [objective.with_b(part, f"{file.divergence[0]:g} mrad")
-                  for file, part in zip(files, parts, strict=True)]  # fmt: skip
+        judged = [
+            objective.with_b(part, f"{file.divergence[0]:g} mrad") for file, part in zip(files, parts, strict=True)
+        ]
         w1 = []
         for number, each in enumerate(judged, 1):
             w1.append(each.fresh(noise))
@@ -322,10 +359,20 @@ def _fit_width(sides: _Sides, objective: LidarObjective, log: Log, progress: Pro
     by_judge = is_better((judged[least], noise), (judged[near], noise))
     value = float(found.rendered[least]) if by_judge else found.value
     half = max((found.high - found.low) / 2, abs(value - found.value))
-    width = FittedDivergence(found, value, max(0.0, value - half), value + half, by_judge, tuple(files),
-                             files[least if by_judge else near], tuple(w1))  # fmt: skip
-    log(f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
-        f" {width.of.path.name}")  # fmt: skip
+    width = FittedDivergence(
+        found,
+        value,
+        max(0.0, value - half),
+        value + half,
+        by_judge,
+        tuple(files),
+        files[least if by_judge else near],
+        tuple(w1),
+    )
+    log(
+        f"divergence {value:.2f} mrad ({width.low:.2f} to {width.high:.2f}); noise and drop-out are fitted on clouds of"
+        f" {width.of.path.name}"
+    )
     return width
 
 
@@ -358,8 +405,11 @@ def _parameters(objective: LidarObjective, estimates: Sequence[FloatArray], foun
         without = found.copy()
         without[number] = 0.0
         low, high = (float(_bounded(found + sign * half)[number]) for sign in (-1, 1))
-        parameters.append(ParameterFit(name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high,
-                                       objective.fresh(without)))  # fmt: skip
+        parameters.append(
+            ParameterFit(
+                name, unit, 0.0, float(estimates[0][number]), float(found[number]), low, high, objective.fresh(without)
+            )
+        )
     return parameters
 
 

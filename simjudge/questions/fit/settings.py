@@ -49,9 +49,19 @@ _PARAMETERS = TextForm(parameter_list, ",".join, "LIST")
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(
-    ModelSettings, ReadSettings, ImageTopicSettings, RenameSettings, ClassSettings, SetRenameSettings, ContextSettings,
-    LidarSettings, CertaintySettings, UnitSettings, PairSettings, panel="Search",
-):  # fmt: skip
+    ModelSettings,
+    ReadSettings,
+    ImageTopicSettings,
+    RenameSettings,
+    ClassSettings,
+    SetRenameSettings,
+    ContextSettings,
+    LidarSettings,
+    CertaintySettings,
+    UnitSettings,
+    PairSettings,
+    panel="Search",
+):
     """The settings of a fit.
 
     Attributes:
@@ -60,11 +70,14 @@ class FitSettings(
     """
 
     parameters: tuple[str, ...] | None = setting(
-        None, "Parts of the camera to fit, with commas; not given: those that the pictures show, and the usual ones.",
-        form=_PARAMETERS, common=True,
-    )  # fmt: skip
-    evaluations: int = setting(60, "Cameras that the judge tries; 0 keeps the starting values.", low=0, high=100_000,
-                             common=True)  # fmt: skip
+        None,
+        "Parts of the camera to fit, with commas; not given: those that the pictures show, and the usual ones.",
+        form=_PARAMETERS,
+        common=True,
+    )
+    evaluations: int = setting(
+        60, "Cameras that the judge tries; 0 keeps the starting values.", low=0, high=100_000, common=True
+    )
     held_out: float = setting(0.5, "Share of the frames that the fit never sees.", low=0.1, high=0.9)
     sample: int = setting(16, "Pictures of each set on which the starting values are estimated.", low=2, high=10_000)
     metric: str = object_metric()

@@ -128,8 +128,11 @@ class PairPoint:
     def tooltip(self) -> str:
         """Which sets, and all numbers that belong together."""
         each, entry = self.comparison, self.entry
-        numbers = [f"W1 {format_number(entry.numbers.mean_w1)}", f"noise {format_number(entry.numbers.noise)}",
-                   f"gap {format_gap(entry)}"]  # fmt: skip
+        numbers = [
+            f"W1 {format_number(entry.numbers.mean_w1)}",
+            f"noise {format_number(entry.numbers.noise)}",
+            f"gap {format_gap(entry)}",
+        ]
         numbers += [f"p in the study {format_p(entry.numbers.p_study)}"]
         numbers += [f"O_{x.upper()} {format_percent(entry.numbers.number(f'overlap_{x}'))}" for x in "ab"]
         return f"{each.b} predicts {each.a}, {each.net}, {entry.label}: {', '.join(numbers)}"
@@ -220,9 +223,13 @@ def draw_matrix(
     corners = where[:, None, ::-1] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     known = values[np.isfinite(values)]
     cells = PolyCollection(
-        list(corners.astype(np.float64)), array=known, cmap=_CELLS, norm=Normalize(0.0, top), linewidths=0,
+        list(corners.astype(np.float64)),
+        array=known,
+        cmap=_CELLS,
+        norm=Normalize(0.0, top),
+        linewidths=0,
         antialiaseds=False,
-    )  # fmt: skip
+    )
     axes.add_collection(cells, autolim=False)
     _tips(axes, cells, tips)
     size = min(11.0, axes_size(axes)[0] / len(columns) / 3.2)
@@ -314,8 +321,10 @@ def class_bars(result: ManySetsResult) -> ReportFigure:
     labels, kinds = entry_labels(result), [k for k in KIND_COLOURS if any(c.kind == k for c in result.comparisons)]
     bars = {
         (kind, net, key): _bar(result, kind, net, key, "mean_w1")
-        for kind in kinds for net in result.nets for key in labels
-    }  # fmt: skip
+        for kind in kinds
+        for net in result.nets
+        for key in labels
+    }
     top = _top([bar.most for bar in bars.values() if bar is not None])
     colours = series_colours(result.nets)
     with report_style():
@@ -333,12 +342,16 @@ def class_bars(result: ManySetsResult) -> ReportFigure:
 def pointwise_bars(result: ManySetsResult) -> ReportFigure:
     """Draw the mean difference of performance of the same object beside mean W1, a panel a net."""
     labels = entry_labels(result)
-    shown = (("mean W1 of like contexts", "mean_w1", "magenta"),
-             ("pointwise difference", "pointwise_mean_difference", "teal"))  # fmt: skip
+    shown = (
+        ("mean W1 of like contexts", "mean_w1", "magenta"),
+        ("pointwise difference", "pointwise_mean_difference", "teal"),
+    )
     bars = {
         (net, field, key): _bar(result, None, net, key, field)
-        for net in result.nets for _, field, _ in shown for key in labels
-    }  # fmt: skip
+        for net in result.nets
+        for _, field, _ in shown
+        for key in labels
+    }
     known = {net for (net, field, _), bar in bars.items() if field == "pointwise_mean_difference" and bar}
     nets = [net for net in result.nets if net in known]
     if not nets:

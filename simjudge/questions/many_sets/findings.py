@@ -132,18 +132,22 @@ def pointwise_findings(result: ManySetsResult) -> Iterator[StudyFinding]:
     for each in result.comparisons:
         if not each.paired or result.domain(each.a) != "real":
             continue
-        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1)
-                for entry in each.classes}  # fmt: skip
+        rows = {entry.label: (entry.numbers.pointwise_mean_difference, entry.numbers.mean_w1) for entry in each.classes}
         noise = {entry.label: entry.numbers.noise for entry in each.classes}
         yield StudyFinding(
             f"{each.a} by {each.b}, {each.net}",
             "the pointwise difference is above W1 for both classes",
-            ", ".join(f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
-                      for label, (point, w1) in rows.items()),
+            ", ".join(
+                f"{label} {_text(point)} and W1 {_text(w1)} (noise {_text(noise[label])})"
+                for label, (point, w1) in rows.items()
+            ),
             _all_hold([None if point is None or w1 is None else point > w1 for point, w1 in rows.values()]),
-            {f"{label}_{name}": value for label, row in rows.items()
-             for name, value in zip(("pointwise", "w1"), row, strict=True)},
-        )  # fmt: skip
+            {
+                f"{label}_{name}": value
+                for label, row in rows.items()
+                for name, value in zip(("pointwise", "w1"), row, strict=True)
+            },
+        )
 
 
 def sweep_findings(result: Result) -> Iterator[StudyFinding]:

@@ -43,10 +43,26 @@ from simjudge.terminal.common import table_text
 KINDS = ("real-real", "sim-sim", "real-sim")
 """Kinds of pairs, in the order of tables."""
 KIND_COLUMNS = (
-    "net", "class", "kind", "comparisons", "compared", "w1_least", "w1_least_pair", "w1_mean", "w1_most",
-    "w1_most_pair", "noise",
-    "gap_least", "gap_mean", "gap_most", "relative_w1", "overlap_a_least", "overlap_a_mean", "overlap_a_most", "gaps",
-)  # fmt: skip
+    "net",
+    "class",
+    "kind",
+    "comparisons",
+    "compared",
+    "w1_least",
+    "w1_least_pair",
+    "w1_mean",
+    "w1_most",
+    "w1_most_pair",
+    "noise",
+    "gap_least",
+    "gap_mean",
+    "gap_most",
+    "relative_w1",
+    "overlap_a_least",
+    "overlap_a_mean",
+    "overlap_a_most",
+    "gaps",
+)
 """Columns of the table by kind as CSV."""
 
 
@@ -124,8 +140,23 @@ def write_kind_csv(result: ManySetsResult, path: Path) -> None:
         writer.writerow(KIND_COLUMNS)
         for row in kind_rows(result):
             w1, gap, overlap = (each or ("", "", "") for each in (row.w1, row.gap, row.overlap))
-            cells = [row.net, row.label, row.kind, row.comparisons, row.compared, w1[0], row.pairs[0], w1[1], w1[2],
-                     row.pairs[1], row.noise, *gap, row.relative, *overlap, row.gaps]  # fmt: skip
+            cells = [
+                row.net,
+                row.label,
+                row.kind,
+                row.comparisons,
+                row.compared,
+                w1[0],
+                row.pairs[0],
+                w1[1],
+                w1[2],
+                row.pairs[1],
+                row.noise,
+                *gap,
+                row.relative,
+                *overlap,
+                row.gaps,
+            ]
             writer.writerow("" if value is None else value for value in cells)
 
 
@@ -205,12 +236,40 @@ SCALE = 1.2
 _SHOWN_CONTEXTS = 2
 """How many classes of an example show a context with its neighbours."""
 KIND_HEADS = (
-    "net", "class", "kind", "comparisons", "gap", "W1 least", "mean", "most", "noise", "share", "O_A", "gaps",
-)  # fmt: skip
+    "net",
+    "class",
+    "kind",
+    "comparisons",
+    "gap",
+    "W1 least",
+    "mean",
+    "most",
+    "noise",
+    "share",
+    "O_A",
+    "gaps",
+)
 PAIR_HEADS = (
-    "A", "B", "net", "kind", "class", "verdict in the study", "gap", "95 %", "mean W1", "share", "noise", "would show",
-    "p", "p in the study", "O_A", "O_B", "overlaps", "pointwise", "compared",
-)  # fmt: skip
+    "A",
+    "B",
+    "net",
+    "kind",
+    "class",
+    "verdict in the study",
+    "gap",
+    "95 %",
+    "mean W1",
+    "share",
+    "noise",
+    "would show",
+    "p",
+    "p in the study",
+    "O_A",
+    "O_B",
+    "overlaps",
+    "pointwise",
+    "compared",
+)
 
 
 @dataclass(frozen=True)
@@ -353,12 +412,19 @@ def _kind_cells(row: KindRow) -> list[SetsCell]:
     w1, overlap = row.w1 or (None, None, None), row.overlap or (None, None, None)
     low, mean, high = (format_percent(value) for value in overlap)
     return [
-        SetsCell(row.net), SetsCell(row.label), SetsCell(row.kind), _number(row.comparisons, str(row.comparisons)),
+        SetsCell(row.net),
+        SetsCell(row.label),
+        SetsCell(row.kind),
+        _number(row.comparisons, str(row.comparisons)),
         _number(None if row.gap is None else row.gap[1]),
-        _number(w1[0], hover=row.pairs[0]), _number(w1[1]), _number(w1[2], hover=row.pairs[1]), _number(row.noise),
-        _share(row.relative), _number(overlap[1], f"{mean} ({low} to {high})" if row.comparisons > 1 else mean),
+        _number(w1[0], hover=row.pairs[0]),
+        _number(w1[1]),
+        _number(w1[2], hover=row.pairs[1]),
+        _number(row.noise),
+        _share(row.relative),
+        _number(overlap[1], f"{mean} ({low} to {high})" if row.comparisons > 1 else mean),
         _number(row.gaps, f"{row.gaps} of {row.comparisons}"),
-    ]  # fmt: skip
+    ]
 
 
 def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
@@ -366,16 +432,26 @@ def _pair_cells(each: SetsComparison, entry: ResultEntry) -> list[SetsCell]:
     interval = DASH if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
     p, p_study = entry.numbers.p_value, entry.numbers.p_study
     return [
-        SetsCell(each.a), SetsCell(each.b), SetsCell(each.net), SetsCell(each.kind), SetsCell(entry.label),
+        SetsCell(each.a),
+        SetsCell(each.b),
+        SetsCell(each.net),
+        SetsCell(each.kind),
+        SetsCell(entry.label),
         SetsCell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
-        _number(entry.numbers.gap), _number(low, interval),
-        _number(entry.numbers.mean_w1), _share(entry.numbers.relative_w1), _number(entry.numbers.noise),
-        _number(entry.numbers.shown_gap), _number(p, format_p(p)), _number(p_study, format_p(p_study)),
+        _number(entry.numbers.gap),
+        _number(low, interval),
+        _number(entry.numbers.mean_w1),
+        _share(entry.numbers.relative_w1),
+        _number(entry.numbers.noise),
+        _number(entry.numbers.shown_gap),
+        _number(p, format_p(p)),
+        _number(p_study, format_p(p_study)),
         _number(entry.numbers.overlap_a, format_percent(entry.numbers.overlap_a)),
         _number(entry.numbers.overlap_b, format_percent(entry.numbers.overlap_b)),
-        SetsCell(overlap_reading(entry)), _number(entry.numbers.pointwise_mean_difference),
+        SetsCell(overlap_reading(entry)),
+        _number(entry.numbers.pointwise_mean_difference),
         _number(entry.numbers.compared, f"{entry.numbers.compared:,}"),
-    ]  # fmt: skip
+    ]
 
 
 def _number(value: float | None, text: str = "", hover: str = "") -> SetsCell:
@@ -479,9 +555,12 @@ def render_sets_page(result: ManySetsResult, folder: Path, title: str = "") -> s
 
 
 SETS_PAGE = ResultPage(
-    "one of many sets", load_many_sets, render_sets_page, set_figures, kind_sentences, write_kind_csv,
+    "one of many sets",
+    load_many_sets,
+    render_sets_page,
+    set_figures,
+    kind_sentences,
+    write_kind_csv,
     ",".join(KIND_COLUMNS),
-)  # fmt: skip
-KIND = ResultKind(
-    SETS_PAGE.noun, lambda folder: SetsComparisonResult(load_many_sets(folder), folder), SETS_PAGE.report
 )
+KIND = ResultKind(SETS_PAGE.noun, lambda folder: SetsComparisonResult(load_many_sets(folder), folder), SETS_PAGE.report)

@@ -320,15 +320,21 @@ def example_comparisons(
             best[each.net] = (worth, each)
     chosen = [each for _, each in best.values()][:MOST_EXAMPLES]
     return [
-        ExampleComparison(str(number), each.a, each.b, each.net, study)
-        for number, each in enumerate(chosen, start=1)
+        ExampleComparison(str(number), each.a, each.b, each.net, study) for number, each in enumerate(chosen, start=1)
     ]
 
 
 _NOT_HERE = (
-    "a_predictions", "b_predictions", "a_image_topic", "b_image_topic", "a_rename", "b_rename", "model",
-    "paired", "sensor",
-)  # fmt: skip
+    "a_predictions",
+    "b_predictions",
+    "a_image_topic",
+    "b_image_topic",
+    "a_rename",
+    "b_rename",
+    "model",
+    "paired",
+    "sensor",
+)
 _DECIDED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 
 
@@ -375,10 +381,16 @@ def compare_many_sets(
             advance(done + 1, len(joins))
     corrected = correct_for_study([found[each] for each in wanted])
     comparisons = [
-        {"a": each.a, "b": each.b, "net": each.net, "kind": domain_kind(each, domains),
-         "paired": frozenset((each.a, each.b)) in twin_pairs, **numbers.to_json()}
+        {
+            "a": each.a,
+            "b": each.b,
+            "net": each.net,
+            "kind": domain_kind(each, domains),
+            "paired": frozenset((each.a, each.b)) in twin_pairs,
+            **numbers.to_json(),
+        }
         for each, numbers in zip(wanted, corrected, strict=True)
-    ]  # fmt: skip
+    ]
     content = _content(study, comparisons, corrected[0].overall, predictions, domains)
     if out is not None:
         examples = example_comparisons(

@@ -25,8 +25,9 @@ def objects(
     from simjudge.questions.objects.run import compare_objects
     from simjudge.terminal.common import print_table
 
-    result = compare_objects(real, virtual, out, real_again=real_again, settings=settings, log=print_note,
-                             progress=progress)  # fmt: skip
+    result = compare_objects(
+        real, virtual, out, real_again=real_again, settings=settings, log=print_note, progress=progress
+    )
     print_table(result.table)
     if result.rest:
         print_note(result.rest)

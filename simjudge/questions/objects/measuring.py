@@ -270,11 +270,15 @@ def measure_cameras(sides: Sequence[ObjectSide], work: Work) -> Measured:
     # The pictures that cannot be read are counted once: with the quality.
     pairs = [
         camera_series(
-            sets[0], other, settings, trajectories=(sides[0].trajectory, side.trajectory), log=work.log,
+            sets[0],
+            other,
+            settings,
+            trajectories=(sides[0].trajectory, side.trajectory),
+            log=work.log,
             progress=progress,
         )
         for side, other in zip(sides[1:], sets[1:], strict=True)
-    ]  # fmt: skip
+    ]
     series = [*pairs[0], *(_same_objects(pairs[0][0], *pair, work.log) for pair in pairs[1:])]
     for each, frames in zip(series, sets, strict=True):
         each.extend(image_quality_series(frames, settings, losses=losses, progress=progress))
@@ -301,8 +305,10 @@ def _same_objects(
         ):
             kept.append(each)
     if len(kept) < len(again):
-        log(f"note: {len(again) - len(kept)} series of the second real recording are not of the objects that the "
-            "virtual one shows, or not found in the same way: they are no floor")  # fmt: skip
+        log(
+            f"note: {len(again) - len(kept)} series of the second real recording are not of the objects that the "
+            "virtual one shows, or not found in the same way: they are no floor"
+        )
     return kept
 
 
@@ -315,9 +321,15 @@ def measure_lidars(sides: Sequence[ObjectSide], work: Work) -> Measured:
     sets = [side.clouds for side in sides if side.clouds is not None]
     again = sets[2] if len(sets) > 2 else None
     found = lidar_objects(
-        sets[0], sets[1], work.settings, losses=work.losses, log=work.log, progress=work.progress, maps=False,
+        sets[0],
+        sets[1],
+        work.settings,
+        losses=work.losses,
+        log=work.log,
+        progress=work.progress,
+        maps=False,
         real_again=again,
-    )  # fmt: skip
+    )
     series = [found.real, found.virtual, *([] if again is None else [found.real_again])]
     maps = [_maps(sets[0], other, work) for other in sets[1:]]
     for number, pair in enumerate(maps):
@@ -361,8 +373,16 @@ def _map_facts(maps: MapPair, again: MapPair | None) -> list[Fact]:
     if math.isfinite(anywhere):
         other = math.nan if again is None else again.agreement.occupied_anywhere.f1
         known = other if math.isfinite(other) else None
-        facts.append(Fact(LIDAR, "F1 of all cells of the maps", anywhere, "", known,
-                          "a cell that a map does not know counts as not occupied in it"))  # fmt: skip
+        facts.append(
+            Fact(
+                LIDAR,
+                "F1 of all cells of the maps",
+                anywhere,
+                "",
+                known,
+                "a cell that a map does not know counts as not occupied in it",
+            )
+        )
     return facts
 
 

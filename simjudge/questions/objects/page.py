@@ -97,9 +97,11 @@ def cuboid_picture(real: LidarSide, virtual: LidarSide, detector: LidarCuboidFil
     shown = shown[away <= max(_NEAR, float(away.min()))]
     low, high = shown[..., :2].min((0, 1)) - _CUBOID_MARGIN, shown[..., :2].max((0, 1)) + _CUBOID_MARGIN
     scale = CloudScale(
-        float((high - low).max()) / 2, float(shown[..., 2].min()), float(shown[..., 2].max()) + 1,
+        float((high - low).max()) / 2,
+        float(shown[..., 2].min()),
+        float(shown[..., 2].max()) + 1,
         (float(low[0] + high[0]) / 2, float(low[1] + high[1]) / 2),
-    )  # fmt: skip
+    )
     seconds = real.time[pair[0]] - real.time.min()
     return ResultPicture(
         "cuboids",
@@ -165,8 +167,10 @@ def _draw(drawn: Sequence[_DrawnScan], true: FloatArray, scale: CloudScale, exte
     """Draw the square of the scale from above, and cut it to an extent in metres along x and y."""
     view = TopView(scale.radius, _CUBOID_SIZE, scale.centre)
     image = draw_cloud(view, np.empty((0, 3)), np.empty((0, 8, 3)), TRUE, scale)
-    colours = [np.where(each.on_ground[:, None], _ON_GROUND, 1.0) * colour
-               for each, colour in zip(drawn, (REAL, VIRTUAL), strict=True)]  # fmt: skip
+    colours = [
+        np.where(each.on_ground[:, None], _ON_GROUND, 1.0) * colour
+        for each, colour in zip(drawn, (REAL, VIRTUAL), strict=True)
+    ]
     points = np.concatenate([each.points for each in drawn])
     draw_points(image, view, points, np.concatenate(colours).astype(np.uint8), 3)
     for corners, colour, width in ((true, TRUE, 2), (drawn[0].cuboids, REAL, 5), (drawn[1].cuboids, VIRTUAL, 2)):
@@ -278,8 +282,18 @@ def range_figure(table: Mapping[str, Any]) -> ReportFigure:
         axes.set_title(plain_text(table["metric"] + unit, 40), fontsize=11)
         for side, colour, aside in (("real", "a", -0.8), ("virtual", "b", 0.8)):
             mean, deviation = (np.array(table[side][what], np.float64) for what in ("mean", "deviation"))
-            axes.errorbar(middle + aside, mean, deviation, color=LIGHT[colour], linewidth=1.5, elinewidth=1,
-                          capsize=2, marker="o", markersize=4, label=side)  # fmt: skip
+            axes.errorbar(
+                middle + aside,
+                mean,
+                deviation,
+                color=LIGHT[colour],
+                linewidth=1.5,
+                elinewidth=1,
+                capsize=2,
+                marker="o",
+                markersize=4,
+                label=side,
+            )
         axes.legend(loc="best")
         axes.set_xlim(edges[0], edges[-1])
         axes.locator_params(axis="y", nbins=4)
@@ -360,9 +374,20 @@ _OPEN = 8
 _MOST_SINGLE = 150
 """Rows of single objects on the page."""
 _HEADS = (
-    "metric", "subject", "verdict", "real", "virtual", "difference", "95 %", "floor", "times the floor", "p corrected",
-    "virtual later [ms]", "frames", "left out",
-)  # fmt: skip
+    "metric",
+    "subject",
+    "verdict",
+    "real",
+    "virtual",
+    "difference",
+    "95 %",
+    "floor",
+    "times the floor",
+    "p corrected",
+    "virtual later [ms]",
+    "frames",
+    "left out",
+)
 _FIELDS = tuple(RowFields.model_fields)
 """Columns of the table as CSV."""
 _WIDEST_PX = 1600
@@ -523,7 +548,11 @@ def _write_csv(result: ObjectResult, path: Path) -> None:
 
 
 OBJECTS_PAGE = ResultPage(
-    "one of objects", load_object_result, lambda result, _, title: render_objects_page(result, title), object_figures,
-    lambda result: [f"{headline(result)}: {lead(result)}", *fact_lines(result)], _write_csv,
+    "one of objects",
+    load_object_result,
+    lambda result, _, title: render_objects_page(result, title),
+    object_figures,
+    lambda result: [f"{headline(result)}: {lead(result)}", *fact_lines(result)],
+    _write_csv,
     ",".join(["result", *_FIELDS[:3]]),
-)  # fmt: skip
+)

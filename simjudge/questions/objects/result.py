@@ -275,9 +275,21 @@ def _series_table(series: Sequence[SeriesPair]) -> pa.Table:
 
 
 _COLUMNS = (
-    "sensor", "metric", "subject", "verdict", "unit", "real", "virtual", "difference", "95 %", "floor", "x floor",
-    "p corr.", "later [s]", "frames",
-)  # fmt: skip
+    "sensor",
+    "metric",
+    "subject",
+    "verdict",
+    "unit",
+    "real",
+    "virtual",
+    "difference",
+    "95 %",
+    "floor",
+    "x floor",
+    "p corr.",
+    "later [s]",
+    "frames",
+)
 _NAMED = 2
 """Rows of each sensor that the verdict names."""
 _SINGLES = 10
@@ -480,12 +492,21 @@ def _listed(parts: Sequence[str]) -> str:
 def _table_row(row: Row) -> Sequence[str]:
     interval = "-" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
     return (
-        row["sensor"], row["metric"], row["subject"], row["verdict"], row["unit"], row_number(row["real_mean"]),
-        row_number(row["virtual_mean"]), signed(row["difference"]), interval, row_number(row["floor"]),
+        row["sensor"],
+        row["metric"],
+        row["subject"],
+        row["verdict"],
+        row["unit"],
+        row_number(row["real_mean"]),
+        row_number(row["virtual_mean"]),
+        signed(row["difference"]),
+        interval,
+        row_number(row["floor"]),
         floor_times(row["times_floor"]),
         row_p(row["p_adjusted"]),
-        "-" if row["shift"] is None else f"{row['shift']:+.3f}", str(row["frames"]),
-    )  # fmt: skip
+        "-" if row["shift"] is None else f"{row['shift']:+.3f}",
+        str(row["frames"]),
+    )
 
 
 PLACES, SIZES, SIGHTS = "Places and motion", "Sizes", "Sights"
@@ -496,13 +517,26 @@ _STARTS = {
     PLACES: ("centroid", "offset", "centre inside", "yaw"),
     SIZES: ("box", "region", "length", "width", "height"),
     SIGHTS: (
-        "seen", "sight", "first sight", "last sight", "objects", "found", "false positives", "precision", "recall",
-        "identity switches", "mota", "motp", "idf1", "pole matches", "clusters",
+        "seen",
+        "sight",
+        "first sight",
+        "last sight",
+        "objects",
+        "found",
+        "false positives",
+        "precision",
+        "recall",
+        "identity switches",
+        "mota",
+        "motp",
+        "idf1",
+        "pole matches",
+        "clusters",
     ),
     QUALITY: ("piqe", "niqe", "brisque"),
     MOMENTS: ("hu ", "J1", "J2", "J3"),
     RETURNS: ("points", "intensity"),
-}  # fmt: skip
+}
 """What the names of a family's metrics begin with."""
 
 

@@ -18,16 +18,22 @@ class SideSettings(Settings, panel="Reading files"):
     """What is read of both sides."""
 
     sensor: str | None = setting(
-        None, "Sensor to compare: camera or lidar; by default both, as far as both sides have them.", choices=SENSORS,
+        None,
+        "Sensor to compare: camera or lidar; by default both, as far as both sides have them.",
+        choices=SENSORS,
         common=True,
-    )  # fmt: skip
+    )
     time_offset: float = setting(
         0.0, "Time added to the virtual stamps before they are compared.", unit="s", common=True
     )
     shift_limit: float = setting(
-        1.0, "Greatest shift in time between real and virtual that is looked for.", unit="s", low=0, high=60,
+        1.0,
+        "Greatest shift in time between real and virtual that is looked for.",
+        unit="s",
+        low=0,
+        high=60,
         common=True,
-    )  # fmt: skip
+    )
     real_image_topic: str | None = setting(
         None, "Images of the real recordings where they have several cameras: a topic, or the camera's name."
     )

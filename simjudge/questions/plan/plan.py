@@ -163,20 +163,31 @@ def plan(
     able = {k: _mean(sets[0], k) > settings.gap for k in classes}
     entries = [
         _entry(
-            names.get(k, f"class {k}"), _Forecast.of_draws(*boots, settings.gap, len(classes)),
-            comparison.size([k]), settings.gap, frames, able=able[k],
+            names.get(k, f"class {k}"),
+            _Forecast.of_draws(*boots, settings.gap, len(classes)),
+            comparison.size([k]),
+            settings.gap,
+            frames,
+            able=able[k],
         )
         for k, boots in classes.items()
-    ]  # fmt: skip
+    ]
     forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
     size = comparison.size(list(classes))
     entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
     counts = (units.sides[0].count, units.sides[1].count)
     named = (sets[0].frames.name, sets[1].frames.name)
     return Plan(
-        settings.gap, settings.paired, named, frames, counts, units.sides[0].kind, tuple(entries), losses,
+        settings.gap,
+        settings.paired,
+        named,
+        frames,
+        counts,
+        units.sides[0].kind,
+        tuple(entries),
+        losses,
         alone=b is None,
-    )  # fmt: skip
+    )
 
 
 def _both(
@@ -202,8 +213,9 @@ def _alone(
         raise UsageError("--paired needs both sets: how alike the detector does in a twin is not known from A alone")
     if settings.b_predictions is not None or settings.b_image_topic is not None:
         raise UsageError("--b-predictions and --b-image-topic need B")
-    both = replace(settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic,
-                   b_rename=settings.a_rename)  # fmt: skip
+    both = replace(
+        settings, b_predictions=settings.a_predictions, b_image_topic=settings.a_image_topic, b_rename=settings.a_rename
+    )
     side = read_inputs(a, a, both, log=log, progress=progress)[0]
     losses.extend(side.frames.losses)
     judged = judge_set(side.frames, settings.method, settings.metric, losses, precision=False)
@@ -216,15 +228,23 @@ def _independent(units: SampleUnits) -> SampleUnits:
     block = None if units.block is None else units.block[0]
     shifted = None if block is None else np.where(block < 0, block, block + units.block_count)
     return replace(
-        units, unit=(own, own + units.count), count=2 * units.count, sides=(units.sides[0], units.sides[0]),
-        block=None if block is None or shifted is None else (block, shifted), block_count=2 * units.block_count,
-    )  # fmt: skip
+        units,
+        unit=(own, own + units.count),
+        count=2 * units.count,
+        sides=(units.sides[0], units.sides[0]),
+        block=None if block is None or shifted is None else (block, shifted),
+        block_count=2 * units.block_count,
+    )
 
 
 def _drawn(
-    sets: tuple[JudgedSet, JudgedSet], units: SampleUnits, method: Method, settings: PlanSettings, gap: float,
+    sets: tuple[JudgedSet, JudgedSet],
+    units: SampleUnits,
+    method: Method,
+    settings: PlanSettings,
+    gap: float,
     progress: ProgressBar,
-) -> tuple[dict[int, Bootstrap], SetComparison]:  # fmt: skip
+) -> tuple[dict[int, Bootstrap], SetComparison]:
     """The draws of each class that is compared, with B shifted to this gap."""
     comparison = SetComparison((sets[0], _with_gap(sets, gap)), units, method, adjusts=settings.preset != "cpd")
     with progress("comparing contexts") as advance:

@@ -314,8 +314,9 @@ def cloud_pictures(
     chosen = scale or CloudScale.of_clouds([places])
     corners = np.asarray(boxes, np.float64).reshape(-1, 8, 3)
     views: tuple[CloudView, CloudView] = (
-        TopView(chosen.radius, size, chosen.centre), PerspectiveView.behind(chosen, round(size * 4 / 3), size)
-    )  # fmt: skip
+        TopView(chosen.radius, size, chosen.centre),
+        PerspectiveView.behind(chosen, round(size * 4 / 3), size),
+    )
     return CloudPictures(*(draw_cloud(view, places, corners, box_colours, chosen) for view in views))
 
 

@@ -196,9 +196,13 @@ def perspective_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
         bar = add_axes(figure, (width - _BAR, 0, _BAR, height), (10, 62, 8, 44))
         ramp = np.linspace(scale.low, scale.high, len(HEIGHT_COLOURS))[:, None]
         bar.imshow(
-            ramp, cmap=ListedColormap(HEIGHT_COLOURS), extent=(0, 1, scale.low, scale.high), origin="lower",
-            interpolation="none", aspect="auto",
-        )  # fmt: skip
+            ramp,
+            cmap=ListedColormap(HEIGHT_COLOURS),
+            extent=(0, 1, scale.low, scale.high),
+            origin="lower",
+            interpolation="none",
+            aspect="auto",
+        )
         bar.grid(visible=False)
         bar.set_xticks([])
         bar.yaxis.tick_right()

@@ -311,8 +311,12 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
         try:
             dataset.info = {"simjudge": {"result": result.name, "overall": result.overall.numbers.to_json()}}  # type: ignore[union-attr]
             dataset.add_samples(samples, progress=False)
-            dataset.export(export_dir=str(temporary), dataset_type=fiftyone.types.FiftyOneDataset, export_media="move",
-                           progress=False)  # fmt: skip
+            dataset.export(
+                export_dir=str(temporary),
+                dataset_type=fiftyone.types.FiftyOneDataset,
+                export_media="move",
+                progress=False,
+            )
         finally:
             dataset.delete()
         media.rmdir()

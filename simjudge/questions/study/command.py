@@ -56,9 +56,14 @@ def run(
 
     limit = gap_limit(fail_on)
     result = run_study(
-        study, out, size=size, inputs=_pairs(given), options=StudyRunOptions(jobs, scheduler, reuse), log=print_note,
+        study,
+        out,
+        size=size,
+        inputs=_pairs(given),
+        options=StudyRunOptions(jobs, scheduler, reuse),
+        log=print_note,
         progress=progress,
-    )  # fmt: skip
+    )
     _show(result, limit)
 
 

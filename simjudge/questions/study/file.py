@@ -76,9 +76,10 @@ class Verb:
         """Names of the arguments that a step must have and has not."""
         open_ended = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         needed = [
-            name for name, each in inspect.signature(self.function).parameters.items()
+            name
+            for name, each in inspect.signature(self.function).parameters.items()
             if each.default is inspect.Parameter.empty and each.kind not in open_ended
-        ]  # fmt: skip
+        ]
         return [name for name in needed if name not in {*given, *_GIVEN_BY_RUNNER}]
 
     def choose_output(self, name: str, arguments: dict[str, Any]) -> str:
@@ -172,8 +173,10 @@ def _referenced(given: dict[str, Any], names: StudyNames, combination: Combinati
         return _all_steps(name, names)
     known: Mapping[str, Any] = names.sized if kind == SIZE else names.inputs
     if name not in known:
-        raise SimjudgeError(f"{name}: the {'size has no such value' if kind == SIZE else 'study has no such input'}"
-                            f"{nearest_name(name, known)}")  # fmt: skip
+        raise SimjudgeError(
+            f"{name}: the {'size has no such value' if kind == SIZE else 'study has no such input'}"
+            f"{nearest_name(name, known)}"
+        )
     return read_value(known[name], names, combination)
 
 

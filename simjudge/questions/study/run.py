@@ -279,9 +279,10 @@ class _Run:
     def ready(self) -> list[StepTask]:
         """Steps that can be begun now."""
         names = [
-            name for name, needs in self.missing().items()
+            name
+            for name, needs in self.missing().items()
             if name not in self.begun and all(self._is_settled(each) for each in needs)
-        ]  # fmt: skip
+        ]
         return [self.task(name) for name in names]
 
     def _is_settled(self, name: str) -> bool:
@@ -356,8 +357,9 @@ def run_steps(
                 _do_missing(run, workers, log)
         if not run.failed:
             shutil.rmtree(folder / WORK, ignore_errors=True)
-    return StudyResult(study, folder, tuple(run.done[each.name] for each in study.steps if each.name in run.done),
-                       tuple(run.failed))  # fmt: skip
+    return StudyResult(
+        study, folder, tuple(run.done[each.name] for each in study.steps if each.name in run.done), tuple(run.failed)
+    )
 
 
 def _take_missing(run: _Run, others: Sequence[DoneStudy], log: Log) -> None:

@@ -105,13 +105,22 @@ def _is_foreign(path: Path) -> bool:
 def write_plan(folder: Path, study: Study, digests: Mapping[str, str]) -> None:
     """Say in a study's folder what its steps are."""
     steps = [
-        {"name": each.name, "verb": each.verb, "output": each.output, "needs": list(each.needs),
-         "digest": digests[each.name]}
+        {
+            "name": each.name,
+            "verb": each.verb,
+            "output": each.output,
+            "needs": list(each.needs),
+            "digest": digests[each.name],
+        }
         for each in study.steps
-    ]  # fmt: skip
+    ]
     about = {
-        "study": study.name, "size": study.size, "title": study.title, "stands_in": study.stands_in, "steps": steps,
-    }  # fmt: skip
+        "study": study.name,
+        "size": study.size,
+        "title": study.title,
+        "stands_in": study.stands_in,
+        "steps": steps,
+    }
     with atomic_file(folder / STUDY_FILE) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
@@ -141,17 +150,20 @@ def read_plan(folder: Path) -> tuple[Study, list[PlannedStep]]:
 def keep_record(record: StepRecord, digest: str) -> None:
     """Note that a step is done."""
     about = {
-        "digest": digest, "verb": record.verb, "version": version(), "seconds": round(record.seconds, 1),
-        "losses": list(record.losses), "files": dict(record.files), "made_of": dict(record.made_of),
+        "digest": digest,
+        "verb": record.verb,
+        "version": version(),
+        "seconds": round(record.seconds, 1),
+        "losses": list(record.losses),
+        "files": dict(record.files),
+        "made_of": dict(record.made_of),
         **({"taken_from": record.taken_from} if record.taken_from else {}),
-    }  # fmt: skip
+    }
     with atomic_file(record_path(record.path.parent, record.name)) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def kept_record(
-    folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log
-) -> StepRecord | None:
+def kept_record(folder: Path, name: str, verb: str, output: str, digest: str, log: Log = no_log) -> StepRecord | None:
     """The record of a step that was done before, and whose files are what it made; None where it has to be done.
 
     Args:
@@ -175,9 +187,16 @@ def held_record(folder: Path, name: str, verb: str, output: str, digest: str) ->
     if held.get("digest") != digest or not path.exists() or not held.keys() >= {"seconds", "losses"}:
         return None
     return StepRecord(
-        name, verb, path, float(held["seconds"]), kept=True, losses=tuple(held["losses"]),
-        files=held.get("files", {}), taken_from=held.get("taken_from", ""), made_of=held.get("made_of", {}),
-    )  # fmt: skip
+        name,
+        verb,
+        path,
+        float(held["seconds"]),
+        kept=True,
+        losses=tuple(held["losses"]),
+        files=held.get("files", {}),
+        taken_from=held.get("taken_from", ""),
+        made_of=held.get("made_of", {}),
+    )
 
 
 def _is_intact(path: Path, wanted: str) -> bool:
@@ -287,9 +306,7 @@ def _do(task: StepTask, work: Path, log: Log, progress: ProgressBar) -> StepReco
         shutil.rmtree(work)
         work.mkdir()
         losses = do_step(task.verb, dict(task.arguments), work / task.output, log, progress)
-    record = StepRecord(
-        task.name, task.verb_name, task.folder / task.output, time.monotonic() - begin, losses=losses
-    )  # fmt: skip
+    record = StepRecord(task.name, task.verb_name, task.folder / task.output, time.monotonic() - begin, losses=losses)
     return publish_step(task, work, record, log)
 
 

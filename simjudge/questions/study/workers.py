@@ -332,9 +332,13 @@ def _local(jobs: int) -> Iterator[Workers]:
     silence_dask()
     with _deaf_to_interrupts():
         cluster = LocalCluster(
-            n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=None,
+            n_workers=jobs,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=None,
             silence_logs="CRITICAL",
-        )  # fmt: skip
+        )
     with cluster, Client(cluster, set_as_default=False) as client:
         yield DaskWorkers(client, jobs, cores)
 

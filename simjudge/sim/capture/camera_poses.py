@@ -424,8 +424,12 @@ def choose_camera_poses(
         raise UsageError(f"--poses {poses}: random, path, or a file ({', '.join(SUFFIXES)}) is needed")
     trajectory, lost = read_pose_text(path, camera.rate)
     if not trajectory.is_timed:
-        log.warning("%s: its poses have no stamps: frames are numbered at the camera's %g Hz, and the camera stands"
-                    " still for each", path, camera.rate)  # fmt: skip
+        log.warning(
+            "%s: its poses have no stamps: frames are numbered at the camera's %g Hz, and the camera stands"
+            " still for each",
+            path,
+            camera.rate,
+        )
     return FilePoses.of(trajectory, mount, count, read_scene_seeds(path)), lost
 
 

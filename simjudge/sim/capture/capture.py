@@ -355,14 +355,16 @@ class FrameFinisher:
         truth = ground_truth(
             raw.scene, camera.lens, exposure.middle, raw.labels, self._labelling, timed=raw.timed, masks=self._masks
         )
-        depth = None if camera.depth is None else camera.depth.measure(
-            raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
-        )  # fmt: skip
+        depth = (
+            None
+            if camera.depth is None
+            else camera.depth.measure(
+                raw.labels.depth, camera.lens.focal[0], frame_seed(self._seed, exposure.frame_name)
+            )
+        )
         if raw.light is None:
             return CapturedFrame(exposure, None, raw.labels, truth, depth)
-        image = develop(
-            camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered)
-        )  # fmt: skip
+        image = develop(camera, raw.light, exposure.frame_name, self._seed, Metering(exposure.stamp, self.metered))
         self.metered = image.metered
         return CapturedFrame(exposure, image, raw.labels, truth, depth)
 

@@ -16,13 +16,15 @@ class MountSettings(Settings, panel="Car"):
     """The car that carries the camera, or the camera on a body without one."""
 
     vehicle: str | Path | None = setting(
-        None, "Car whose base_link the poses are of; by default art1, to render a scene that scene's own.",
+        None,
+        "Car whose base_link the poses are of; by default art1, to render a scene that scene's own.",
         form=file_or_name(),
     )
     mount: str | None = setting(
-        None, "Camera on the body, in place of a car: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical.",
+        None,
+        "Camera on the body, in place of a car: x,y,z[,yaw,pitch,roll], metres and degrees; body; optical.",
         form=_POSE,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +35,11 @@ class RecordedPoseSettings(Settings, panel="Poses"):
         None, "Poses, where the recording has several topics of them.", form=file_or_name("TOPIC|FILE"), common=True
     )
     align: str = setting(
-        "0,0,0", "Pose of the poses' fixed frame in the scene: x,y,z[,yaw[,pitch,roll]], metres and degrees.",
-        form=_POSE, common=True,
-    )  # fmt: skip
+        "0,0,0",
+        "Pose of the poses' fixed frame in the scene: x,y,z[,yaw[,pitch,roll]], metres and degrees.",
+        form=_POSE,
+        common=True,
+    )
     parent: str | None = setting(None, "Fixed frame, for poses from tf; by default the root.")
     child: str | None = setting(None, "Frame of the body, for poses from tf; by default base_link.")
     time_offset: float = setting(0.0, "Time added to an image's stamp to find its pose.", unit="s")
@@ -69,9 +73,10 @@ class ConeSettings(Settings, panel="Measured cones"):
 
     cones: Path | None = setting(None, "Table of measured cones: id colour x y.")
     cone_kinds: str | None = setting(
-        None, "The scene's kinds for the table's colours; by default 0=red_cone,1=green_cone.",
+        None,
+        "The scene's kinds for the table's colours; by default 0=red_cone,1=green_cone.",
         form=file_or_name("COLOUR=KIND,..."),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +84,10 @@ class OtherSensorSettings(Settings, panel="Sensors beside the camera"):
     """The car's other sensors, along recorded poses."""
 
     sensors: str | Path | None = setting(
-        None, "Sensors of the car beside the camera; a lidar scans at the stamps of the recording's clouds.",
+        None,
+        "Sensors of the car beside the camera; a lidar scans at the stamps of the recording's clouds.",
         form=file_or_name(),
-    )  # fmt: skip
+    )
     cloud_topic: str | None = setting(None, "The clouds, where the recording has several topics.")
     smoothing: float = setting(
         0.0, "Time over which poses are averaged for inertial sensors: their noise grows.", unit="s", low=0, high=10
@@ -97,9 +103,17 @@ class SceneSeedSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayingSettings(
-    RecordedPoseSettings, RecordedFrameSettings, SceneSeedSettings, EngineSettings, MountSettings, MotionLimitSettings,
-    OtherSensorSettings, ConeSettings, LabelSettings, PoseNoiseSettings,
-):  # fmt: skip
+    RecordedPoseSettings,
+    RecordedFrameSettings,
+    SceneSeedSettings,
+    EngineSettings,
+    MountSettings,
+    MotionLimitSettings,
+    OtherSensorSettings,
+    ConeSettings,
+    LabelSettings,
+    PoseNoiseSettings,
+):
     """The settings of a replay."""
 
 

@@ -195,11 +195,13 @@ def _covered(rays, rotations, origins, below):  # type: ignore[no-untyped-def]
             for part in range(len(roots)):
                 r, o = rotations[y, part], origins[y, part]
                 ray = make_ray(
-                    o[0], o[1], o[2],
+                    o[0],
+                    o[1],
+                    o[2],
                     r[0, 0] * u + r[0, 1] * v + r[0, 2] * w,
                     r[1, 0] * u + r[1, 1] * v + r[1, 2] * w,
                     r[2, 0] * u + r[2, 1] * v + r[2, 2] * w,
-                )  # fmt: skip
+                )
                 if search_thing(boxes, links, roots[part], corners, ray, np.inf, _NEAREST, stack)[1] >= 0:
                     count += 1
                     break

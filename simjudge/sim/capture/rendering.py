@@ -231,9 +231,18 @@ def render(
     check_rendered_sensors(specs, camera_poses, car)
     labelling = Labelling(settings.min_size, settings.min_visible)
     plan = RenderPlan(
-        scene, seen_by, camera_poses, scenes, labelling, seed, settings.engine, specs, car,
-        label_images=settings.label_images, scene_seeds=seeds,
-    )  # fmt: skip
+        scene,
+        seen_by,
+        camera_poses,
+        scenes,
+        labelling,
+        seed,
+        settings.engine,
+        specs,
+        car,
+        label_images=settings.label_images,
+        scene_seeds=seeds,
+    )
     return render_plans(
         _plans(plan, cameras),
         target,

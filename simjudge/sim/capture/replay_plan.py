@@ -293,9 +293,13 @@ def _camera_path_digest(plan: ReplayPlan) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CameraPathOptions(
-    RecordedPoseSettings, RecordedFrameSettings, SceneSeedSettings, MountSettings, MotionLimitSettings,
+    RecordedPoseSettings,
+    RecordedFrameSettings,
+    SceneSeedSettings,
+    MountSettings,
+    MotionLimitSettings,
     PoseNoiseSettings,
-):  # fmt: skip
+):
     """Where the poses are, where the camera is on the body, and which frames are made."""
 
     @property

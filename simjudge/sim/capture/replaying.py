@@ -134,9 +134,15 @@ def replay_sensors(
     begin = int(trajectory.stamp[0]) if stamps is None or not len(stamps) else int(stamps[0])
     car = None if where.mount is not None else read_vehicle(where.vehicle or DEFAULT_CAR)
     carried = SensorReplay(
-        read_sensors(options.sensors), body_in_scene(trajectory, where.alignment, 0), where.limits, car, where.seed,
-        options.smoothing, stamps, begin,
-    )  # fmt: skip
+        read_sensors(options.sensors),
+        body_in_scene(trajectory, where.alignment, 0),
+        where.limits,
+        car,
+        where.seed,
+        options.smoothing,
+        stamps,
+        begin,
+    )
     renderer = make_engine(options.engine, world)
     try:
         log(f"{_describe_clouds(carried)}; poses from {poses_from}; no camera")
@@ -284,9 +290,7 @@ def replay(
             recorded_cloud_stamps(Path(recording), settings.cloud_topic, source.losses),
             int(source.stamp[0]),
         )
-        given |= {
-            "sensors": str(settings.sensors), "sensors_sha256": hash_value([carried.specs, settings.smoothing])
-        }  # fmt: skip
+        given |= {"sensors": str(settings.sensors), "sensors_sha256": hash_value([carried.specs, settings.smoothing])}
     renderer = make_engine(settings.engine, world)
     try:
         about = describe_replay(plan, renderer, given)

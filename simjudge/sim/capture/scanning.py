@@ -121,8 +121,10 @@ class LidarCapture:
             if share > _INSIDE:
                 _log.warning(
                     "sensor %s: %.0f %% of the beams that meet something meet the car itself; mount.position, metres"
-                    " in base_link, may lie inside it", self.lidar.name, 100 * share,
-                )  # fmt: skip
+                    " in base_link, may lie inside it",
+                    self.lidar.name,
+                    100 * share,
+                )
 
     def _reflected(self, hits: Hits, direction: FloatArray) -> RayHits:
         """The share of each ray's light that comes back: rho |n . d|."""
@@ -142,9 +144,13 @@ class LidarCapture:
         position = np.array([each[1] for each in poses]).reshape(-1, 3)
         centre = np.einsum("nij,nj->ni", rotation, (low + high) / 2) + position
         return ObjectBoxes(
-            np.array([each[0].class_id for each in parts], np.int64), instances, (centre - own_position) @ own_rotation,
-            own_rotation.T @ rotation, high - low, points,
-        )  # fmt: skip
+            np.array([each[0].class_id for each in parts], np.int64),
+            instances,
+            (centre - own_position) @ own_rotation,
+            own_rotation.T @ rotation,
+            high - low,
+            points,
+        )
 
 
 def scripted_motion(scene: Scene, times: Sequence[float], stamp: float) -> BodyMotion:

@@ -69,9 +69,12 @@ class SensorMessages:
     """Makes the messages of a car's sensors."""
 
     def __init__(
-        self, find: Callable[[str], Any], specs: Sequence[SensorSpec], class_names: Mapping[int, str] | None = None,
+        self,
+        find: Callable[[str], Any],
+        specs: Sequence[SensorSpec],
+        class_names: Mapping[int, str] | None = None,
         frame_prefix: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Remember the sensors."""
         self._find, self._class_names = find, dict(class_names or {})
         self._vision = has_vision_msgs()
@@ -115,8 +118,9 @@ class SensorMessages:
         spec = events[0].spec
         if isinstance(spec, EncodersSpec):
             per_tick = 2 * np.pi / (spec.ticks * spec.gear)
-            return joint_message(self._find, header, [f"wheel_{wheel}" for wheel in spec.wheels],
-                                 parts["encoders"][0] * per_tick)  # fmt: skip
+            return joint_message(
+                self._find, header, [f"wheel_{wheel}" for wheel in spec.wheels], parts["encoders"][0] * per_tick
+            )
         if len(parts) == 1:
             values, variance = parts[spec.kind]
             return single_sensor_message(self._find, header, spec.kind, values, variance)
@@ -191,9 +195,15 @@ class CameraRecorder:
     """Writes the frames of one camera: image, camera_info, labels, depth, and what else is asked for."""
 
     def __init__(
-        self, recording: MessageRecording, mounted: MountedCamera, scene: Scene, car: VehicleMessages, *,
-        placed: bool = False, label_images: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        recording: MessageRecording,
+        mounted: MountedCamera,
+        scene: Scene,
+        car: VehicleMessages,
+        *,
+        placed: bool = False,
+        label_images: bool = False,
+    ) -> None:
         """Remember where to write.
 
         Args:

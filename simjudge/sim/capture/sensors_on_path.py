@@ -152,9 +152,11 @@ def body_in_scene(trajectory: Trajectory, alignment: Pose, offset: int) -> Traje
     """
     turned = Rotation.from_quat(alignment.orientation) * Rotation.from_quat(trajectory.orientation)
     return replace(
-        trajectory, stamp=trajectory.stamp - offset, position=alignment.to_world(trajectory.position),
+        trajectory,
+        stamp=trajectory.stamp - offset,
+        position=alignment.to_world(trajectory.position),
         orientation=turned.as_quat(),
-    )  # fmt: skip
+    )
 
 
 def recorded_cloud_stamps(path: Path, topic: str | None, losses: Losses) -> IntArray | None:

@@ -299,14 +299,21 @@ def scale_to_lane(parameters: DriverParameters) -> DriverParameters:
         parameters,
         horizon=scale * parameters.horizon,
         line=_scaled(
-            parameters.line, behind=scale, ahead=scale, knot=scale, curvature=bend, change=bend, offset=scale,
-            width=scale, cone=scale,
+            parameters.line,
+            behind=scale,
+            ahead=scale,
+            knot=scale,
+            curvature=bend,
+            change=bend,
+            offset=scale,
+            width=scale,
+            cone=scale,
         ),
         look_ahead=_scaled(parameters.look_ahead, metres=scale, seconds=root),
         uncertainty=_scaled(parameters.uncertainty, farthest=scale, position_error=scale),
         # An error that grows with the root of the distance.
         cone_map=_scaled(parameters.cone_map, gate=scale, drift=root, reach=scale, min_spacing=scale, sure=scale),
-    )  # fmt: skip
+    )
 
 
 def lane_speeds(lane_width: float, speeds: SpeedController | None = None) -> SpeedController:

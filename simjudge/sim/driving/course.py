@@ -114,9 +114,15 @@ def follow_line(course: Course, positions: FloatArray, start: float | None = Non
     distances = np.concatenate([[0.0], np.cumsum(lengths)])
     out = np.empty((len(positions), 2))
     _follow(
-        points, steps, lengths, distances, course.closed, np.ascontiguousarray(positions, np.float64),
-        np.nan if start is None else start, out,
-    )  # fmt: skip
+        points,
+        steps,
+        lengths,
+        distances,
+        course.closed,
+        np.ascontiguousarray(positions, np.float64),
+        np.nan if start is None else start,
+        out,
+    )
     return out[:, 0], out[:, 1]
 
 

@@ -209,10 +209,13 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         engine = make_engine(options.engine, setup.scene, setup.vehicle, setup.start)
         eye: MountedCamera = setup.cameras[0]
         return Episode(
-            engine, Capture(engine, eye.camera, options.labelling, eye.noise_seed(seed)),
-            Referee(engine, setup.vehicle, self._limits), detector, {classes.left: 1.0, classes.right: -1.0},
+            engine,
+            Capture(engine, eye.camera, options.labelling, eye.noise_seed(seed)),
+            Referee(engine, setup.vehicle, self._limits),
+            detector,
+            {classes.left: 1.0, classes.right: -1.0},
             LockStep(engine, (eye,)).events(),
-        )  # fmt: skip
+        )
 
     def _run_to_frame(self, episode: Episode) -> VehicleState:
         """Let time run until a frame is handed over or the drive ends."""
@@ -252,9 +255,14 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
         x, y, _ = episode.engine.vehicle_state().pose.position
         offset = 0.0 if referee.progress is None else referee.progress.offset
         about = {
-            "time": episode.engine.time, "x": x, "y": y, "distance": referee.distance, "length": referee.length,
-            "offset": offset if math.isfinite(offset) else 0.0, "touched": self._touched,
-        }  # fmt: skip
+            "time": episode.engine.time,
+            "x": x,
+            "y": y,
+            "distance": referee.distance,
+            "length": referee.length,
+            "offset": offset if math.isfinite(offset) else 0.0,
+            "touched": self._touched,
+        }
         return about if outcome is None else {**about, "outcome": outcome.as_record()}
 
 

@@ -188,10 +188,20 @@ def drive(
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
-        scene, camera, detector, settings.vehicle, settings.engine, settings.seed, settings.rate,
-        settings.images and target is not None, settings.min_score, settings.sensors, settings.driver, settings.speed,
+        scene,
+        camera,
+        detector,
+        settings.vehicle,
+        settings.engine,
+        settings.seed,
+        settings.rate,
+        settings.images and target is not None,
+        settings.min_score,
+        settings.sensors,
+        settings.driver,
+        settings.speed,
         Labelling(settings.min_size, settings.min_visible),
-    )  # fmt: skip
+    )
     loop = make_closed_loop(options, drive_limits(settings.driver, settings.laps, settings.limit))
     about = describe_drive(options, loop)
     begin = time.monotonic()
@@ -309,8 +319,10 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     """Who drives."""
     if options.driver == MANUAL:
         if not has_keys(sys.stdin.fileno()):
-            raise UsageError("driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
-                             " terminal, or by topics: simjudge run sim driver:=manual")  # fmt: skip
+            raise UsageError(
+                "driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
+                " terminal, or by topics: simjudge run sim driver:=manual"
+            )
         return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
     if options.driver == STRAIGHT:
         return StraightPilot(StraightDriver(setup.vehicle, scene_course(setup.scene), options.speed))
@@ -320,9 +332,12 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
     detector = load_frame_detector(options.detector, setup.scene, options.min_score)
     course, classes = scene_course(setup.scene), lane_classes(setup.scene)
     parameters = DriverParameters(
-        lane_width=course.width, right_class=classes.right, left_class=classes.left,
-        cone=lane_cones(setup.scene, classes), speed_controller=lane_speeds(course.width),
-    )  # fmt: skip
+        lane_width=course.width,
+        right_class=classes.right,
+        left_class=classes.left,
+        cone=lane_cones(setup.scene, classes),
+        speed_controller=lane_speeds(course.width),
+    )
     first = setup.cameras[0]
     return ConePilot(detector, Driver(setup.vehicle, first.camera.lens, scale_to_lane(parameters), first.mount))
 

@@ -51,9 +51,17 @@ class MeshRays:
         distance, thing, row = np.full(count, np.inf), np.zeros(count, np.int64), np.zeros(count, np.int64)
         out = (distance, thing, row, np.zeros(count), np.zeros(count))
         search(
-            np.ascontiguousarray(origins.T), np.ascontiguousarray(directions.T), np.full(count, np.inf),
-            np.ones(count, np.bool_), _NEAREST, tuple(top), self._forest.below, rotations, positions, out,
-        )  # fmt: skip
+            np.ascontiguousarray(origins.T),
+            np.ascontiguousarray(directions.T),
+            np.full(count, np.inf),
+            np.ones(count, np.bool_),
+            _NEAREST,
+            tuple(top),
+            self._forest.below,
+            rotations,
+            positions,
+            out,
+        )
         hit = np.isfinite(distance)
         normal = np.full((count, 3), np.nan)
         own = self._normals[self._forest.faces[row[hit]]]
@@ -148,6 +156,7 @@ def labels_of_rays(
     np.multiply(hits.distance, along, out=depth, where=np.isfinite(hits.distance))
     shape = rays.shape[:2]
     return Labels(
-        classes[hits.thing].reshape(shape), instances[hits.thing].reshape(shape),
+        classes[hits.thing].reshape(shape),
+        instances[hits.thing].reshape(shape),
         depth.reshape(shape).astype(np.float32),
-    )  # fmt: skip
+    )

@@ -153,9 +153,13 @@ def _moved(rotations, positions, thing, x, y, z, u, v, w):  # type: ignore[no-un
     d, e, f = rotations[thing, 0, 1], rotations[thing, 1, 1], rotations[thing, 2, 1]
     g, h, i = rotations[thing, 0, 2], rotations[thing, 1, 2], rotations[thing, 2, 2]
     return make_ray(
-        a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z,
-        a * u + b * v + c * w, d * u + e * v + f * w, g * u + h * v + i * w,
-    )  # fmt: skip
+        a * x + b * y + c * z,
+        d * x + e * y + f * z,
+        g * x + h * y + i * z,
+        a * u + b * v + c * w,
+        d * u + e * v + f * w,
+        g * u + h * v + i * w,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -325,9 +329,16 @@ class TimedRays:
         def search(begin: int) -> None:
             rows = slice(begin, begin + _BATCH)
             _search_timed(
-                origins[rows], directions[rows], times, shared, begin, *work,
-                hits.distance[rows], hits.thing[rows], hits.normal[rows],
-            )  # fmt: skip
+                origins[rows],
+                directions[rows],
+                times,
+                shared,
+                begin,
+                *work,
+                hits.distance[rows],
+                hits.thing[rows],
+                hits.normal[rows],
+            )
 
         begins = range(0, len(origins), _BATCH)
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -196,8 +196,9 @@ def _default() -> EngineAvailability:
         return EngineAvailability("default", runs=False, lines=(missing_line,))
     from simjudge.sim.engines.default.variant import REMEDY, choose_variant, find_llvm, has_cuda, llvm_version
 
-    versions = ", ".join(f"{label} {importlib.metadata.version(name)}" for label, name in
-                         (("MuJoCo", "mujoco"), ("Mitsuba", "mitsuba")))  # fmt: skip
+    versions = ", ".join(
+        f"{label} {importlib.metadata.version(name)}" for label, name in (("MuJoCo", "mujoco"), ("Mitsuba", "mitsuba"))
+    )
     library, why = find_llvm()
     llvm = f"libLLVM {llvm_version(library)} at {library}, fit" if library else f"libLLVM: {why}; {REMEDY}"
     try:
@@ -223,9 +224,17 @@ def _chrono() -> EngineAvailability:
         release = identify_release(modules.core, modules.sensor, modules.vehicle, modules.version)
     except SimjudgeError as error:
         return EngineAvailability("chrono", runs=False, lines=(str(error).removeprefix("engine chrono: "),))
-    parts = [name for name, has in (
-        ("cameras", release.cameras), ("semantic buffer", release.semantic_buffer), ("fixed seed", release.random_seed),
-        ("physical camera", release.phys_camera), ("ARTcar", release.vehicles)) if has]  # fmt: skip
+    parts = [
+        name
+        for name, has in (
+            ("cameras", release.cameras),
+            ("semantic buffer", release.semantic_buffer),
+            ("fixed seed", release.random_seed),
+            ("physical camera", release.phys_camera),
+            ("ARTcar", release.vehicles),
+        )
+        if has
+    ]
     known = tuple(f"known: {line}" for line in (release.defects() if modules.sensor is not None else ()))
     parts_line = f"has: {', '.join(parts) or 'the core alone'}"
     own = "; lidar, GPS and inertial sensors of Chrono's own on them" if modules.sensor is not None else ""

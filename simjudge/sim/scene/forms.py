@@ -133,9 +133,15 @@ class Surfaces:
         plain = (1.0, 1.0, 1.0) if white else Surface.colour
         emission = linear_radiance(fields.emission)
         surface = Surface(
-            fields.colour or plain, texture, fields.roughness, fields.metallic, fields.reflectance, emission,
-            self._normal_map(fields.normal_map, (*location[:-1], "normal_map")), fields.refractive_index,
-        )  # fmt: skip
+            fields.colour or plain,
+            texture,
+            fields.roughness,
+            fields.metallic,
+            fields.reflectance,
+            emission,
+            self._normal_map(fields.normal_map, (*location[:-1], "normal_map")),
+            fields.refractive_index,
+        )
         return surface, fields.repeat or (1.0, 1.0)
 
     def _normal_map(self, fields: NormalMapFields | None, location: Location) -> npt.NDArray[np.float32] | None:

@@ -88,9 +88,13 @@ class Ground(ShortRepr):
 def _tilt(normal: FloatArray) -> FloatArray:
     """The shortest rotation (as 3 x 4) that takes z to a normal that points upwards."""
     x, y, z = normal
-    rotation = np.array([
-        [1 - x * x / (1 + z), -x * y / (1 + z), x], [-x * y / (1 + z), 1 - y * y / (1 + z), y], [-x, -y, z],
-    ])  # fmt: skip
+    rotation = np.array(
+        [
+            [1 - x * x / (1 + z), -x * y / (1 + z), x],
+            [-x * y / (1 + z), 1 - y * y / (1 + z), y],
+            [-x, -y, z],
+        ]
+    )
     return np.hstack([rotation, np.zeros((3, 1))])
 
 

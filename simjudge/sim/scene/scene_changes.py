@@ -41,11 +41,7 @@ def scene_with_cones(scene: str | Path, table: Path, kinds: Mapping[str, str], a
     _check_kinds(path, written.content, {colour: kind for colour, kind in kinds.items() if colour in used})
     as_it_is = build_scene(path, written, seed)
     x, y, _ = alignment.position
-    measured = {
-        "table": {
-            "file": str(table.resolve()), "kinds": dict(kinds), "at": [x, y], "yaw": math.degrees(yaw)
-        }
-    }  # fmt: skip
+    measured = {"table": {"file": str(table.resolve()), "kinds": dict(kinds), "at": [x, y], "yaw": math.degrees(yaw)}}
     placements = written.content.get("placements") or {}
     kept = {name: fields for name, fields in placements.items() if not _is_labelled(as_it_is, name)}
     content = {**written.content, "placements": {**kept, _NAME: measured}}

@@ -123,10 +123,15 @@ class FilterRegistry(Generic[AnyFilter]):
             properties = {parameter: {"type": kind} for parameter, kind in self.parameter_types(name).items()}
             needed = [key for key, each in self.parameters(name).items() if each.default is each.empty]
             table = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-            tables.append({
-                "type": "object", "properties": {name: table}, "required": [name], "additionalProperties": False,
-                "description": str(inspect.getdoc(function)).splitlines()[0],
-            })  # fmt: skip
+            tables.append(
+                {
+                    "type": "object",
+                    "properties": {name: table},
+                    "required": [name],
+                    "additionalProperties": False,
+                    "description": str(inspect.getdoc(function)).splitlines()[0],
+                }
+            )
         return tables
 
     def check(self, name: str, given: Mapping[str, Any]) -> None:

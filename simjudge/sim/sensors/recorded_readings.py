@@ -143,9 +143,17 @@ def read_cloud_series(recording: Recording, topic: str, losses: Losses) -> Cloud
     order = np.argsort(stamp, kind="stable")
     points, empty, nearest, farthest = np.array(rows.numbers, np.float64).reshape(-1, 4)[order].T
     return CloudSeries(
-        recording, topic, rows.frame, stamp[order], points.astype(np.int64), empty.astype(np.int64),
-        nearest, farthest, len(rows.rings), tuple(rows.locations[row] for row in order.tolist()),
-    )  # fmt: skip
+        recording,
+        topic,
+        rows.frame,
+        stamp[order],
+        points.astype(np.int64),
+        empty.astype(np.int64),
+        nearest,
+        farthest,
+        len(rows.rings),
+        tuple(rows.locations[row] for row in order.tolist()),
+    )
 
 
 def read_boxes(recording: Recording, topic: str, losses: Losses) -> dict[int, RecordedBoxes]:

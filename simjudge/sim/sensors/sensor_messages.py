@@ -87,10 +87,13 @@ def fix_message(find: Find, header: Any, place: Vector, variance: Vector) -> Any
     return find(TYPES["gps"])(
         header=header,
         status=find("sensor_msgs/msg/NavSatStatus")(status=_GPS_FIX, service=_GPS_SERVICE),
-        latitude=latitude, longitude=longitude, altitude=altitude, position_covariance=_covariance(variance),
+        latitude=latitude,
+        longitude=longitude,
+        altitude=altitude,
+        position_covariance=_covariance(variance),
         # A filter that takes 0 for known divides by it.
         position_covariance_type=_DIAGONAL_KNOWN if np.all(variance > 0) else _COVARIANCE_UNKNOWN,
-    )  # fmt: skip
+    )
 
 
 def joint_message(find: Find, header: Any, names: Sequence[str], angle: Vector) -> Any:

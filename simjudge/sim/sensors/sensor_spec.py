@@ -116,9 +116,12 @@ class FilterSteps(FieldType):
         tables = self._kind.registry.tables()
         names = [name for table in tables for name in table["required"]]
         own = {
-            "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": {"not": {"enum": names}},
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "propertyNames": {"not": {"enum": names}},
             "description": "A filter of one's own.",
-        }  # fmt: skip
+        }
         steps = {"type": "array", "items": {"anyOf": [{"type": "string"}, *tables, own]}}
         stages = {"type": "object", "properties": dict.fromkeys(STAGES, steps), "additionalProperties": False}
         return {"anyOf": [steps, stages]}

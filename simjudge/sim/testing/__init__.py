@@ -37,9 +37,15 @@ from simjudge.sim.testing.checks import (
 from simjudge.sim.testing.light_checks import labels_and_rays_agree
 
 __all__ = [
-    "ENGINE_CHECKS", "CannotBeChecked", "CheckResult", "ContractBrokenError", "EngineBuilder", "EngineCheck",
-    "check_engine", "scene_checks",
-]  # fmt: skip
+    "ENGINE_CHECKS",
+    "CannotBeChecked",
+    "CheckResult",
+    "ContractBrokenError",
+    "EngineBuilder",
+    "EngineCheck",
+    "check_engine",
+    "scene_checks",
+]
 
 ENGINE_CHECKS: tuple[EngineCheck, ...] = tuple(
     each
@@ -108,9 +114,12 @@ def scene_checks(scene: Scene, lens: Lens, cameras: Sequence[Pose]) -> tuple[Eng
         expect(one == other, "the same bytes from two engines with the same scene")
 
     return (
-        all_things_are_there, labels_are_those_of_the_scene, labels_agree_with_rays, pictures_are_finite,
+        all_things_are_there,
+        labels_are_those_of_the_scene,
+        labels_agree_with_rays,
+        pictures_are_finite,
         pictures_come_out_the_same,
-    )  # fmt: skip
+    )
 
 
 def scene_cameras(engine: Engine, scene: str, lens: Lens, count: int, seed: int) -> list[Pose]:

@@ -241,8 +241,10 @@ def _cone(name: str, position: tuple[float, float], class_id: int, instance: int
     shape = MeshBuilder(1)
     foot, wide, narrow = 0.05 * CONE_HEIGHT, 0.4 * CONE_HEIGHT, 0.08 * CONE_HEIGHT
     turn = np.linspace(0, 2 * np.pi, 25)
-    rings = [np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
-             for r, z in ((wide, foot), (narrow, CONE_HEIGHT), (0.0, CONE_HEIGHT))]  # fmt: skip
+    rings = [
+        np.stack([r * np.cos(turn), r * np.sin(turn), np.full(25, z)], -1)
+        for r, z in ((wide, foot), (narrow, CONE_HEIGHT), (0.0, CONE_HEIGHT))
+    ]
     for low, high in pairwise(rings):
         shape.sheet(np.stack([low, high], 1), 0)
     shape.box((-wide, wide), (-wide, wide), (0, foot), 0)

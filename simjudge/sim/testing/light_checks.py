@@ -279,9 +279,12 @@ def timed_rays_see_everything_where_it_is_at_their_time(build: EngineBuilder) ->
         bodies = {name: _pose_at(keyframes, time, body) for body, name in enumerate(names)}
         rows = at == time
         _expect_same(
-            engine, Hits(*(each[rows] for each in found)), engine.cast_rays(origins[rows], rays[rows], bodies),
-            rays[rows], {"floor", "wall", "red", "green"},
-        )  # fmt: skip
+            engine,
+            Hits(*(each[rows] for each in found)),
+            engine.cast_rays(origins[rows], rays[rows], bodies),
+            rays[rows],
+            {"floor", "wall", "red", "green"},
+        )
 
 
 @engine_check("timed rays", "Things that have come to rest between two scans stand where they rest.")
@@ -293,9 +296,11 @@ def timed_rays_see_what_has_come_to_rest(build: EngineBuilder) -> None:
     away = Pose((-2, 0, 0))
     # Red and crate move, one rests, both rest, they have changed places.
     for red, crate in (
-        ((away, here), (there, away)), ((here, here), (there, away)), ((here, here), (away, away)),
+        ((away, here), (there, away)),
+        ((here, here), (there, away)),
+        ((here, here), (away, away)),
         ((there, there), (here, here)),
-    ):  # fmt: skip
+    ):
         motion = BodyMotion(("red", "crate"), Keyframes.build([-0.1, 0.0], [*zip(red, crate, strict=True)]))
         then = engine.cast_rays(origins, rays, {"red": red[1], "crate": crate[1]})
         found = engine.cast_timed_rays(origins, rays, times, motion)

@@ -103,14 +103,30 @@ PARTS = (VEHICLE, *(f"{VEHICLE}/wheel_{wheel}" for wheel in WHEELS))
 BLUE, GLASS, DARK, RUBBER, METAL, WHITE = range(6)
 """Rows of the palette."""
 _PALETTE = np.array(
-    [[0.02, 0.10, 0.42], [0.01, 0.012, 0.015], [0.02, 0.02, 0.022], [0.012, 0.012, 0.012], [0.5, 0.5, 0.52],
-     [0.75, 0.75, 0.72]], np.float32)  # fmt: skip
-_TUB = np.array([
-    # x / wheelbase, half width / room, bottom and top / radius, and how much narrower it is on top
-    [-0.17, 0.45, 0.75, 1.15, 0.80], [-0.08, 0.78, 0.55, 1.55, 0.75], [0.10, 0.84, 0.50, 2.05, 0.62],
-    [0.26, 0.84, 0.50, 2.50, 0.55], [0.50, 0.80, 0.50, 2.45, 0.55], [0.74, 0.66, 0.50, 1.58, 0.72],
-    [0.98, 0.58, 0.50, 1.42, 0.75], [1.12, 0.52, 0.50, 1.15, 0.75], [1.23, 0.42, 0.50, 0.80, 0.80],
-])  # fmt: skip
+    [
+        [0.02, 0.10, 0.42],
+        [0.01, 0.012, 0.015],
+        [0.02, 0.02, 0.022],
+        [0.012, 0.012, 0.012],
+        [0.5, 0.5, 0.52],
+        [0.75, 0.75, 0.72],
+    ],
+    np.float32,
+)
+_TUB = np.array(
+    [
+        # x / wheelbase, half width / room, bottom and top / radius, and how much narrower it is on top
+        [-0.17, 0.45, 0.75, 1.15, 0.80],
+        [-0.08, 0.78, 0.55, 1.55, 0.75],
+        [0.10, 0.84, 0.50, 2.05, 0.62],
+        [0.26, 0.84, 0.50, 2.50, 0.55],
+        [0.50, 0.80, 0.50, 2.45, 0.55],
+        [0.74, 0.66, 0.50, 1.58, 0.72],
+        [0.98, 0.58, 0.50, 1.42, 0.75],
+        [1.12, 0.52, 0.50, 1.15, 0.75],
+        [1.23, 0.42, 0.50, 0.80, 0.80],
+    ]
+)
 _FLOOR = 0.42
 """Height of the body's lowest part / wheels' radius."""
 _TOP = 1.6
@@ -234,8 +250,20 @@ def _wheel(car: Vehicle, sides: int = 40) -> Mesh:
     """Tyre and five-spoked rim, the same from both sides."""
     shape = MeshBuilder(len(_PALETTE))
     r, half = car.wheel_radius, car.wheel_width / 2
-    profile = np.array([[0.6, -0.8], [0.6, -1.0], [0.9, -1.0], [0.98, -0.85], [1.0, -0.6], [1.0, 0.6], [0.98, 0.85],
-                        [0.9, 1.0], [0.6, 1.0], [0.6, 0.8]]) * [r, half]  # fmt: skip
+    profile = np.array(
+        [
+            [0.6, -0.8],
+            [0.6, -1.0],
+            [0.9, -1.0],
+            [0.98, -0.85],
+            [1.0, -0.6],
+            [1.0, 0.6],
+            [0.98, 0.85],
+            [0.9, 1.0],
+            [0.6, 1.0],
+            [0.6, 0.8],
+        ]
+    ) * [r, half]
     tread = np.full((len(profile) - 1, sides), RUBBER)
     tread[3:6, ::2] = DARK
     shape.sheet(_lathe(profile, sides), tread, closed=True)

@@ -239,8 +239,14 @@ def _add_wheel(robot: Element, vehicle: Vehicle, wheel: str) -> None:
         most = max(abs(angle) for angle in vehicle.wheel_angles(vehicle.steering_limit))
         # No figure of the file: what turns a tyre of this width under half the car's weight, and more.
         effort = vehicle.mass * _GRAVITY / 2 * vehicle.wheel_width
-        SubElement(joint, "limit", lower=_number(-most), upper=_number(most), effort=_number(effort),
-                      velocity=_number(vehicle.steering_rate))  # fmt: skip
+        SubElement(
+            joint,
+            "limit",
+            lower=_number(-most),
+            upper=_number(most),
+            effort=_number(effort),
+            velocity=_number(vehicle.steering_rate),
+        )
         centre = (0.0, 0.0, 0.0)
     name = f"{wheel}_wheel"
     link = SubElement(robot, "link", name=name)
@@ -268,9 +274,13 @@ def _add_inertial(
 
 
 def _add_shape(
-    link: Element, kind: str, shape: tuple[str, dict[str, str]], centre: tuple[float, float, float] = (0, 0, 0),
-    turn: tuple[float, float, float] = (0, 0, 0), colour: str = "",
-) -> None:  # fmt: skip
+    link: Element,
+    kind: str,
+    shape: tuple[str, dict[str, str]],
+    centre: tuple[float, float, float] = (0, 0, 0),
+    turn: tuple[float, float, float] = (0, 0, 0),
+    colour: str = "",
+) -> None:
     made = SubElement(link, kind)
     SubElement(made, "origin", xyz=_numbers(centre), rpy=_numbers(turn))
     SubElement(SubElement(made, "geometry"), shape[0], shape[1])

@@ -107,9 +107,12 @@ class VehicleMessages:
         return self._new(DESCRIPTION_TYPE, data=text)
 
     def fixed(
-        self, stamp: int, mounts: Mapping[str, Pose], cameras: Collection[str] = (CAMERA,),
+        self,
+        stamp: int,
+        mounts: Mapping[str, Pose],
+        cameras: Collection[str] = (CAMERA,),
         links: Iterable[FrameLink] = (),
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """What does not move, for /tf_static: the map, the body, and where sensors sit (cameras with optical frames).
 
         Args:

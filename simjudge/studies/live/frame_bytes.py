@@ -12,9 +12,14 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
 
 _COLUMNS = {
-    "frame": np.int64, "class_id": np.int64, "box": np.float64, "instance": np.int64, "distance": np.float64,
-    "visible": np.float64, "score": np.float64,
-}  # fmt: skip
+    "frame": np.int64,
+    "class_id": np.int64,
+    "box": np.float64,
+    "instance": np.int64,
+    "distance": np.float64,
+    "visible": np.float64,
+    "score": np.float64,
+}
 _MASK_COLUMNS = {"origin": np.int32, "shape": np.int32, "bits": np.uint8, "start": np.int64}
 _WIDE = {"box": 4, "origin": 2, "shape": 2}
 
@@ -34,9 +39,14 @@ def pack(frame: FrameSet, **notes: Any) -> bytes:
         layout.append([(name, len(column)) for name, column in columns])
         parts += [np.ascontiguousarray(column, names[name]).tobytes() for name, column in columns]
     head = {
-        "name": frame.name, "frame_name": frame.frame_name[0], "stamp": int(frame.stamp[0]),
-        "size": frame.size[0].tolist(), "class_names": frame.class_names, "layout": layout, "notes": notes,
-    }  # fmt: skip
+        "name": frame.name,
+        "frame_name": frame.frame_name[0],
+        "stamp": int(frame.stamp[0]),
+        "size": frame.size[0].tolist(),
+        "class_names": frame.class_names,
+        "layout": layout,
+        "notes": notes,
+    }
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 

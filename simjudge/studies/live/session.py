@@ -181,11 +181,20 @@ class LiveSession:
         """The entry `inputs` of result.json."""
         live_side = "a" if self.options.live_is_a else "b"
         live = {
-            "path": "", "name": LIVE, "sha256": "", "format": LIVE, "frames": self.judge.frame_count,
-            "objects": self.judge.object_count, "predictions": self.judge.prediction_count,
-            "frames_seen": self.judge.seen, "share": self.judge.share, "window": self.options.memory.window,
-            "false_positives": self.judge.false_positives, "predictions_path": None, "predictions_sha256": None,
-        }  # fmt: skip
+            "path": "",
+            "name": LIVE,
+            "sha256": "",
+            "format": LIVE,
+            "frames": self.judge.frame_count,
+            "objects": self.judge.object_count,
+            "predictions": self.judge.prediction_count,
+            "frames_seen": self.judge.seen,
+            "share": self.judge.share,
+            "window": self.options.memory.window,
+            "false_positives": self.judge.false_positives,
+            "predictions_path": None,
+            "predictions_sha256": None,
+        }
         both = {live_side: live, "b" if live_side == "a" else "a": self.described}
         sides = {side: both[side] | {"units": count} for side, count in zip(("a", "b"), units, strict=True)}
         return {**sides, "model": self._model}
@@ -271,8 +280,10 @@ class LiveSession:
             if self.refused is None:
                 self._log(f"warning: {error}")
             self.refused = str(error)
-            losses.add("frames whose detections are called otherwise than the labels (set rename)",
-                       f"{format_seconds(int(frame.stamp[0]))}: {error}")  # fmt: skip
+            losses.add(
+                "frames whose detections are called otherwise than the labels (set rename)",
+                f"{format_seconds(int(frame.stamp[0]))}: {error}",
+            )
             self.tally.add_lost_frame(key, losses)
             return None
         self.refused = None

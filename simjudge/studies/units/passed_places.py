@@ -63,9 +63,7 @@ class _Stretches:
     run: IntArray
 
 
-def join_passes(
-    boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray
-) -> tuple[IntArray, BoolArray]:  # fmt: skip
+def join_passes(boxes: PlacedBoxes, sequences: list[IntArray], track: IntArray) -> tuple[IntArray, BoolArray]:
     """Find the thing of each track; tracks of several passes may be of one.
 
     A place that is like two others which are nearer to each other than a stretch is long cannot be told: of things that
@@ -169,9 +167,7 @@ def _near_pairs(boxes: PlacedBoxes, rows: IntArray) -> tuple[IntArray, IntArray]
     return np.concatenate(first).astype(np.int64), np.concatenate(second).astype(np.int64)
 
 
-def _lines(
-    table: _Table, labels: FloatArray, stretches: _Stretches
-) -> tuple[IntArray, IntArray, BoolArray]:  # fmt: skip
+def _lines(table: _Table, labels: FloatArray, stretches: _Stretches) -> tuple[IntArray, IntArray, BoolArray]:
     """Frames, and frames of earlier passes at the same place: the middles of stretches that are alike.
 
     And by frame whether it is like so many places that none can be told.
@@ -218,7 +214,7 @@ def _doubtful(best: _Table, apart: int) -> tuple[BoolArray, BoolArray]:
 
 def _unclear_tracks(
     boxes: PlacedBoxes, stretches: _Stretches, track: IntArray, unclear: BoolArray, count: int
-) -> BoolArray:  # fmt: skip
+) -> BoolArray:
     """The tracks that are seen in unclear frames more often than in others."""
     balance = np.zeros(count)
     for frame, hidden in zip(stretches.frame.tolist(), unclear.tolist(), strict=True):

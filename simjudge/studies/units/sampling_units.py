@@ -211,8 +211,9 @@ def _paired_objects(sides: list[_Side], keys: list[IntArray]) -> tuple[IntArray,
     """Units of A and of B whose boxes are at one place in a pair of frames."""
     boxes = [
         PlacedBoxes.build(o.frame, len(side.judged.frames), o.box, o.class_id)
-        for side in sides for o in [side.judged.frames.objects]
-    ]  # fmt: skip
+        for side in sides
+        for o in [side.judged.frames.objects]
+    ]
     first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for frame in range(len(sides[0].judged.frames)):
         a, b = boxes[0].rows(frame), boxes[1].rows(frame)
@@ -354,11 +355,17 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
         time_blocks = len(np.unique(block[block >= 0]))
         length = effect.steps if effect is not None and time_blocks else 1
         return replace(
-            common, kind="things", things=len(np.unique(side.things.thing[side.things.thing >= 0])),
-            passes=_passes(side), noun=_noun(side), unclear=side.things.unclear, block_frames=length,
-            time_blocks=time_blocks, block_seconds=None if step is None or length == 1 else length * step,
+            common,
+            kind="things",
+            things=len(np.unique(side.things.thing[side.things.thing >= 0])),
+            passes=_passes(side),
+            noun=_noun(side),
+            unclear=side.things.unclear,
+            block_frames=length,
+            time_blocks=time_blocks,
+            block_seconds=None if step is None or length == 1 else length * step,
             source=side.things.source,
-        )  # fmt: skip
+        )
     short = blocks.length is not None and blocks.length.too_short
     if blocks.frames > 1 or blocks.given is not None or short:
         seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step

@@ -99,8 +99,9 @@ def _restarts(frame: IntArray, instance: IntArray) -> bool:
     begin = np.flatnonzero(np.diff(frame, prepend=-1) != 0)
     place = np.arange(len(frame)) - np.repeat(begin, np.diff(np.append(begin, len(frame))))
     offset = instance - place
-    regular = np.logical_and.reduceat((offset == offset[begin][np.cumsum(np.isin(np.arange(len(frame)), begin)) - 1])
-                                      & (offset <= 1), begin)  # fmt: skip
+    regular = np.logical_and.reduceat(
+        (offset == offset[begin][np.cumsum(np.isin(np.arange(len(frame)), begin)) - 1]) & (offset <= 1), begin
+    )
     return bool(regular.mean() >= _RESTARTS)
 
 

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 
 from simjudge.core.display import ShortRepr
 
-_TIMES = ("", "once", "twice", "three times", "four times", "five times", "six times", "seven times", "eight times",
-          "nine times", "ten times")  # fmt: skip
+_TIMES = (
+    "",
+    "once",
+    "twice",
+    "three times",
+    "four times",
+    "five times",
+    "six times",
+    "seven times",
+    "eight times",
+    "nine times",
+    "ten times",
+)
 _FEW = 20
 """Units below which a hint says what more would help."""
 

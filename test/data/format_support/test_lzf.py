@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from simjudge.data.format_support.lzf import compress, decompress
 
 
-@pytest.mark.parametrize(("stream", "plain"), [
-    (b"\x02abc", b"abc"),
-    (b"\x00a\xe0\x00\x00", b"a" * 10),  # a literal; 7 + 0 + 2 bytes from one back
-    (b"\x02abc\x20\x02", b"abcabc"),  # 1 + 2 bytes from three back
-    (b"\x1f" + bytes(range(32)) + b"\x20\x1f", bytes(range(32)) + b"\x00\x01\x02"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stream", "plain"),
+    [
+        (b"\x02abc", b"abc"),
+        (b"\x00a\xe0\x00\x00", b"a" * 10),  # a literal; 7 + 0 + 2 bytes from one back
+        (b"\x02abc\x20\x02", b"abcabc"),  # 1 + 2 bytes from three back
+        (b"\x1f" + bytes(range(32)) + b"\x20\x1f", bytes(range(32)) + b"\x00\x01\x02"),
+    ],
+)
 def test_known_streams(stream, plain):
     assert decompress(stream, len(plain)) == plain
 

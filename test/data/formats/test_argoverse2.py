@@ -25,13 +25,35 @@ def log(root):
     for k, stamp in enumerate(STAMPS):
         x = np.array([k + 1, 2, 3], np.float16)
         bytes_each = {"intensity": np.array([1, 2, 255], np.uint8), "laser_number": np.array([0, 31, 63], np.uint8)}
-        write(root / "sensors" / "lidar" / f"{stamp}.feather", x=x, y=x, z=x, **bytes_each,
-              offset_ns=np.array([0, 50, 100_000_000], np.int32))  # fmt: skip
-    write(root / "city_SE3_egovehicle.feather", timestamp_ns=STAMPS, **STILL, tx_m=[10.0, 11.0], ty_m=[0.0, 0.0],
-          tz_m=[0.0, 0.0])  # fmt: skip
-    write(root / "annotations.feather", timestamp_ns=STAMPS, track_uuid=["b", "a"], category=["BUS", "DOG"],
-          length_m=[1.0, 2.0], width_m=[1.0, 2.0], height_m=[1.0, 9.0], **STILL, tx_m=[1.0, 2.0], ty_m=[1.0, 2.0],
-          tz_m=[1.0, 2.0])  # fmt: skip
+        write(
+            root / "sensors" / "lidar" / f"{stamp}.feather",
+            x=x,
+            y=x,
+            z=x,
+            **bytes_each,
+            offset_ns=np.array([0, 50, 100_000_000], np.int32),
+        )
+    write(
+        root / "city_SE3_egovehicle.feather",
+        timestamp_ns=STAMPS,
+        **STILL,
+        tx_m=[10.0, 11.0],
+        ty_m=[0.0, 0.0],
+        tz_m=[0.0, 0.0],
+    )
+    write(
+        root / "annotations.feather",
+        timestamp_ns=STAMPS,
+        track_uuid=["b", "a"],
+        category=["BUS", "DOG"],
+        length_m=[1.0, 2.0],
+        width_m=[1.0, 2.0],
+        height_m=[1.0, 9.0],
+        **STILL,
+        tx_m=[1.0, 2.0],
+        ty_m=[1.0, 2.0],
+        tz_m=[1.0, 2.0],
+    )
     return root
 
 

@@ -15,10 +15,22 @@ from simjudge.data.sets import read_set, write_set
 
 
 def coco(path, boxes, areas=None, image_id=1, **more):
-    rows = [{"id": i, "image_id": image_id, "category_id": 1, "bbox": box, **({} if areas is None else {"area": area}),
-             **more} for i, (box, area) in enumerate(zip(boxes, areas or boxes, strict=True))]  # fmt: skip
-    content = {"images": [{"id": 1, "file_name": "a.png", "width": 64, "height": 48}], "annotations": rows,
-               "categories": [{"id": 1, "name": "cone"}]}  # fmt: skip
+    rows = [
+        {
+            "id": i,
+            "image_id": image_id,
+            "category_id": 1,
+            "bbox": box,
+            **({} if areas is None else {"area": area}),
+            **more,
+        }
+        for i, (box, area) in enumerate(zip(boxes, areas or boxes, strict=True))
+    ]
+    content = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 64, "height": 48}],
+        "annotations": rows,
+        "categories": [{"id": 1, "name": "cone"}],
+    }
     path.write_text(json.dumps(content))
     return path
 

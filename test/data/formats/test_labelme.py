@@ -19,8 +19,16 @@ def shape(kind, points, label="cone", **more):
 
 
 def annotation(shapes, stem="a", size=(40, 30), **more):
-    return {"version": "5.4.1", "flags": {}, "shapes": shapes, "imagePath": f"{stem}.png", "imageData": None,
-            "imageHeight": size[1], "imageWidth": size[0], **more}  # fmt: skip
+    return {
+        "version": "5.4.1",
+        "flags": {},
+        "shapes": shapes,
+        "imagePath": f"{stem}.png",
+        "imageData": None,
+        "imageHeight": size[1],
+        "imageWidth": size[0],
+        **more,
+    }
 
 
 def png(mask):
@@ -100,9 +108,12 @@ def test_a_mask_covers_its_first_to_its_last_pixel(folder, origin):
 def test_a_group_of_one_label_is_one_thing(folder):
     left, right = [[1, 1], [5, 1], [5, 5], [1, 5]], [[9, 2], [12, 2], [12, 8], [9, 8]]
     shapes = [
-        shape("polygon", left, group_id=1), shape("polygon", right, group_id=1),
-        shape("polygon", right, "barrier", group_id=1), shape("polygon", left), shape("polygon", left),
-    ]  # fmt: skip
+        shape("polygon", left, group_id=1),
+        shape("polygon", right, group_id=1),
+        shape("polygon", right, "barrier", group_id=1),
+        shape("polygon", left),
+        shape("polygon", left),
+    ]
     frames = read_set(folder({"a": annotation(shapes)}))
     assert sorted(frames.objects.box.tolist()) == [[1, 1, 5, 5], [1, 1, 5, 5], [1, 1, 12, 8], [9, 2, 12, 8]]
     masks = [frames.objects.masks.to_image(i, 40, 30).sum() for i in range(4)]
@@ -111,10 +122,15 @@ def test_a_group_of_one_label_is_one_thing(folder):
 
 def test_what_cannot_be_used_is_counted(folder):
     bad = [
-        shape("line", [[1, 1], [5, 5]]), shape("point", [[1, 1]]), shape("polygon", [[1, 1], [2, 2]]),
-        shape("rectangle", [[1, 1], [2, "x"]]), shape("mask", [[1, 1], [2, 2]], mask="!"), 7,
-        shape("rectangle", [[50, 1], [60, 9]]), shape("rectangle", [[1, 1], [9, 9]], flags={"occluded": True}),
-    ]  # fmt: skip
+        shape("line", [[1, 1], [5, 5]]),
+        shape("point", [[1, 1]]),
+        shape("polygon", [[1, 1], [2, 2]]),
+        shape("rectangle", [[1, 1], [2, "x"]]),
+        shape("mask", [[1, 1], [2, 2]], mask="!"),
+        7,
+        shape("rectangle", [[50, 1], [60, 9]]),
+        shape("rectangle", [[1, 1], [9, 9]], flags={"occluded": True}),
+    ]
     root = folder(
         {"a": annotation(bad), "b": annotation([], "b", (99, 30)), "c": annotation([], "c", imageData="QQ==")}
     )

@@ -38,8 +38,10 @@ def cityscapes(root, *, kind="labelIds"):
     for split, city in (("train", "aachen"), ("val", "bonn")):
         stem = f"{city}_000000_000019"
         save(root / "leftImg8bit" / split / city / f"{stem}_leftImg8bit.png", PICTURE)
-        save(root / "gtFine" / split / city / f"{stem}_gtFine_{kind}.png",
-             numbers() if kind == "labelIds" else colours(STREET_COLOURS))  # fmt: skip
+        save(
+            root / "gtFine" / split / city / f"{stem}_gtFine_{kind}.png",
+            numbers() if kind == "labelIds" else colours(STREET_COLOURS),
+        )
 
 
 def gta5(root):
@@ -51,8 +53,10 @@ def gta5(root):
 def camvid(root, *, table="label_colors.txt"):
     for name in ("0001TP_006690", "0016E5_00390"):
         save(root / "701_StillsRaw_full" / f"{name}.png", PICTURE)
-        save(root / "LabeledApproved_full" / f"{name}_L.png",
-             colours({10: (128, 128, 128), 0: ROAD, 13: (64, 0, 128), 255: (0, 0, 0)}))  # fmt: skip
+        save(
+            root / "LabeledApproved_full" / f"{name}_L.png",
+            colours({10: (128, 128, 128), 0: ROAD, 13: (64, 0, 128), 255: (0, 0, 0)}),
+        )
     rows = [("128 128 128", "Sky"), ("128 64 128", "Road"), ("64 0 128", "Car"), ("0 0 0", "Void")]
     if table.endswith(".csv"):
         lines = ["name,r,g,b", *(f"{name},{colour.replace(' ', ',')}" for colour, name in rows)]
@@ -62,9 +66,12 @@ def camvid(root, *, table="label_colors.txt"):
 
 
 LAYOUTS = [
-    (cityscapes, {}, "cityscapes"), (cityscapes, {"kind": "color"}, "cityscapes"), (gta5, {}, "gta5"),
-    (camvid, {}, "camvid"), (camvid, {"table": "class_dict.csv"}, "camvid"),
-]  # fmt: skip
+    (cityscapes, {}, "cityscapes"),
+    (cityscapes, {"kind": "color"}, "cityscapes"),
+    (gta5, {}, "gta5"),
+    (camvid, {}, "camvid"),
+    (camvid, {"table": "class_dict.csv"}, "camvid"),
+]
 
 
 @pytest.mark.parametrize(("make", "how", "form"), LAYOUTS)
@@ -85,8 +92,9 @@ def test_frames_of_cityscapes_are_called_as_it_calls_them_and_keep_its_sides(tmp
     split, _ = read_split(tmp_path / "set", None, 0, semantic=True)
     assert split.own
     assert [list(side[0].frame_name) for side in (split.train, split.valid)] == [
-        ["aachen_000000_000019"], ["bonn_000000_000019"],
-    ]  # fmt: skip
+        ["aachen_000000_000019"],
+        ["bonn_000000_000019"],
+    ]
 
 
 def test_an_image_without_a_label_picture_and_one_of_another_size_are_counted(tmp_path):
@@ -131,8 +139,9 @@ def test_a_damaged_table_names_file_and_row(text, says, tmp_path):
 def test_void_has_no_class(tmp_path):
     (tmp_path / "label_colors.txt").write_text("0 0 0 Void\n9 8 7 Column_Pole\n")
     assert read_class_table(tmp_path / "label_colors.txt") == (
-        {(0, 0, 0): UNLABELLED, (9, 8, 7): 1}, {1: "Column_Pole"},
-    )  # fmt: skip
+        {(0, 0, 0): UNLABELLED, (9, 8, 7): 1},
+        {1: "Column_Pole"},
+    )
 
 
 def test_sets_without_a_class_in_common_are_refused():

@@ -100,9 +100,16 @@ def test_a_topic_that_is_not_read_is_said(tmp_path, caplog, kind, said):
 
 
 @pytest.mark.parametrize(
-    "kind", ["sensor_msgs/msg/Image", "vision_msgs/msg/Detection2DArray", "visualization_msgs/msg/MarkerArray",
-             "tf2_msgs/msg/TFMessage", "simjudge_msgs/msg/LabelledBoxArray", "nav_msgs/msg/Odometry"]
-)  # fmt: skip
+    "kind",
+    [
+        "sensor_msgs/msg/Image",
+        "vision_msgs/msg/Detection2DArray",
+        "visualization_msgs/msg/MarkerArray",
+        "tf2_msgs/msg/TFMessage",
+        "simjudge_msgs/msg/LabelledBoxArray",
+        "nav_msgs/msg/Odometry",
+    ],
+)
 def test_other_topics_are_no_matter(tmp_path, kind):
     assert not describe_recording(recording(tmp_path / "a.mcap", ("/it", kind, b""))).notes
 

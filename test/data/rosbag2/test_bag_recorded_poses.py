@@ -190,8 +190,12 @@ def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
     above = ("/tf", START, transforms((START, "map", "odom", Pose())))
     with pytest.raises(SimjudgeError, match="several topics of poses"):
         read_poses(write_messages(tmp_path / "more", [*rows, above]))
-    other = [(topic, stamp, odometry(stamp, at(stamp), "odom", "base_footprint")) if topic == "/odom" else
-             (topic, stamp, message) for topic, stamp, message in rows]  # fmt: skip
+    other = [
+        (topic, stamp, odometry(stamp, at(stamp), "odom", "base_footprint"))
+        if topic == "/odom"
+        else (topic, stamp, message)
+        for topic, stamp, message in rows
+    ]
     with pytest.raises(SimjudgeError, match="several topics of poses"):
         read_poses(write_messages(tmp_path / "other", other))
 

@@ -70,9 +70,14 @@ def frame_sets(draw: st.DrawFn) -> FrameSet:
     masks = Masks.from_crops(columns[4], np.array(columns[5]).reshape(-1, 2)) if draw(st.booleans()) else None
     truth = [[draw(UNKNOWN | numbers(low, high)) for _ in rows] for low, high in ((1e-3, 1e9), (0, 1))]
     objects = Objects.build(
-        columns[0], columns[1], np.array(columns[2]).reshape(-1, 4), columns[3], masks, distance=truth[0],
+        columns[0],
+        columns[1],
+        np.array(columns[2]).reshape(-1, 4),
+        columns[3],
+        masks,
+        distance=truth[0],
         visible=truth[1],
-    )  # fmt: skip
+    )
     predictions = Predictions.build(columns[0], columns[1], np.array(columns[2]).reshape(-1, 4), columns[6], masks)
     has = np.isin(np.arange(count), objects.frame)
     labelled = has | np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)

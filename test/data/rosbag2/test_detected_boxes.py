@@ -22,10 +22,15 @@ def predictions(cloud, class_id=0):
     count = len(cloud)
     numbers = np.arange(count, dtype=float)
     return CloudPredictions(
-        np.array(cloud), np.full(count, class_id), np.full(count, -1), np.stack([numbers, -numbers, numbers / 7], 1),
-        np.tile(TURNED, (count, 1)), np.stack([numbers + 1, numbers + 0.5, numbers + 2], 1), numbers / 10,
+        np.array(cloud),
+        np.full(count, class_id),
+        np.full(count, -1),
+        np.stack([numbers, -numbers, numbers / 7], 1),
+        np.tile(TURNED, (count, 1)),
+        np.stack([numbers + 1, numbers + 0.5, numbers + 2], 1),
+        numbers / 10,
         np.arange(count) * 3 - 1,
-    )  # fmt: skip
+    )
 
 
 def clouds(**more):

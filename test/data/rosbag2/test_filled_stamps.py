@@ -25,8 +25,10 @@ def odometry(stamp, x, speed=1.0):
     pose = new("geometry_msgs/msg/Pose", point(x), new("geometry_msgs/msg/Quaternion", 0.0, 0.0, 0.0, 1.0))
     still = new("geometry_msgs/msg/Vector3", 0.0, 0.0, 0.0)
     twist = new("geometry_msgs/msg/Twist", new("geometry_msgs/msg/Vector3", speed, 0.0, 0.0), still)
-    unsure = (new(f"geometry_msgs/msg/{kind}WithCovariance", value, np.zeros(36))
-              for kind, value in (("Pose", pose), ("Twist", twist)))  # fmt: skip
+    unsure = (
+        new(f"geometry_msgs/msg/{kind}WithCovariance", value, np.zeros(36))
+        for kind, value in (("Pose", pose), ("Twist", twist))
+    )
     return new("nav_msgs/msg/Odometry", header(stamp), "base_link", *unsure)
 
 
@@ -43,12 +45,15 @@ def transform(stamp, x):
         ([5, 6], [7, 8], [5, 6]),
         ([0], [7], [0]),
         # The others are 2 s ahead of recording.
-        ([0, START + 2 * SECOND, START + 3 * SECOND], [START - SECOND, START, START + SECOND],
-         [START + SECOND, START + 2 * SECOND, START + 3 * SECOND]),
+        (
+            [0, START + 2 * SECOND, START + 3 * SECOND],
+            [START - SECOND, START, START + SECOND],
+            [START + SECOND, START + 2 * SECOND, START + 3 * SECOND],
+        ),
         # A simulation begins at 0.
         ([0, SECOND, 2 * SECOND], TIMES[:3], [0, SECOND, 2 * SECOND]),
     ],
-)  # fmt: skip
+)
 def test_zeros_are_filled_in(stamps, times, filled):
     assert fill_in_stamps(stamps, times, "x") == filled
 
@@ -74,8 +79,10 @@ def test_poses_without_a_stamp_are_those_of_their_times(tmp_path, make):
 def test_a_drive_whose_odometry_and_commands_have_no_stamps(tmp_path):
     sent = []
     for number, time in enumerate(TIMES):
-        sent += [("/cmd", time, new("simjudge_msgs/msg/VehicleInput", header(0), 0.01 * number, 0.5, 0.0)),
-                 ("/odom", time, odometry(0, 0.1 * number, 1 + number))]  # fmt: skip
+        sent += [
+            ("/cmd", time, new("simjudge_msgs/msg/VehicleInput", header(0), 0.01 * number, 0.5, 0.0)),
+            ("/odom", time, odometry(0, 0.1 * number, 1 + number)),
+        ]
     write_mcap(tmp_path / "x.mcap", sent)
     log = read_drive(tmp_path / "x.mcap")
     np.testing.assert_allclose(log.time, 0.1 * np.arange(20), atol=1e-6)

@@ -66,9 +66,11 @@ def our_texts(path, *, whole=True):
 
 FORMS = [
     pytest.param(RecordingForm(storage, size, compression), id=f"{storage}-{size}-{compression}")
-    for storage in ("mcap", "sqlite3") for size in (None, 60_000) for compression in COMPRESSIONS
+    for storage in ("mcap", "sqlite3")
+    for size in (None, 60_000)
+    for compression in COMPRESSIONS
     if (storage, compression) != ("sqlite3", "chunk")
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("form", FORMS)

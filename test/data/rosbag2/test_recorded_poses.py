@@ -22,16 +22,26 @@ MATRIX = np.array([[600.0, 0, 320], [0, 610, 180], [0, 0, 1]])
 
 def header(stamp, frame):
     sec, nanosec = divmod(stamp, 10**9)
-    return find("std_msgs/msg/Header")(stamp=find("builtin_interfaces/msg/Time")(sec=sec, nanosec=nanosec),
-                                       frame_id=frame)  # fmt: skip
+    return find("std_msgs/msg/Header")(
+        stamp=find("builtin_interfaces/msg/Time")(sec=sec, nanosec=nanosec), frame_id=frame
+    )
 
 
 def camera_info(stamp):
     region = find("sensor_msgs/msg/RegionOfInterest")(x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     return find("sensor_msgs/msg/CameraInfo")(
-        header=header(stamp, "eye"), height=360, width=640, distortion_model="plumb_bob", d=np.zeros(5),
-        k=MATRIX.ravel(), r=np.eye(3).ravel(), p=np.zeros(12), binning_x=0, binning_y=0, roi=region,
-    )  # fmt: skip
+        header=header(stamp, "eye"),
+        height=360,
+        width=640,
+        distortion_model="plumb_bob",
+        d=np.zeros(5),
+        k=MATRIX.ravel(),
+        r=np.eye(3).ravel(),
+        p=np.zeros(12),
+        binning_x=0,
+        binning_y=0,
+        roi=region,
+    )
 
 
 def body(seconds):
@@ -44,8 +54,11 @@ def record(path, first=0, links=True):
     table = np.ones(3, [("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "f4"), ("ring", "u2")])
     with record_messages(path) as out:
         if links:
-            mounts = [("base_link", "roof", ROOF), ("base_link", "hood", HOOD),
-                      ("hood", "eye", Pose(orientation=OPTICAL_ORIENTATION))]  # fmt: skip
+            mounts = [
+                ("base_link", "roof", ROOF),
+                ("base_link", "hood", HOOD),
+                ("hood", "eye", Pose(orientation=OPTICAL_ORIENTATION)),
+            ]
             out.write("/tf_static", START, transforms(*((START, *mount) for mount in mounts)))
         for k in range(first, 5):
             out.write("/odom", START + k * 50_000_000, odometry(START + k * 50_000_000, body(0.05 * k)))
@@ -77,10 +90,13 @@ def test_a_recording_becomes_a_kitti_folder_with_calibration_and_poses(tmp_path)
         np.testing.assert_allclose(pose.matrix(), expected.matrix(), atol=1e-9)
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({"first": 1}, "do not cover"),
-    ({"links": False}, "no transforms that stand"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"first": 1}, "do not cover"),
+        ({"links": False}, "no transforms that stand"),
+    ],
+)
 def test_poses_that_do_not_fit_are_left_out_and_that_is_said(changes, words, tmp_path, caplog):
     clouds = sj.read_clouds(record(tmp_path / "a.mcap", **changes))
     assert not clouds.poses

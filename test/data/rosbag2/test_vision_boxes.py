@@ -20,13 +20,22 @@ def clouds():
     table = np.zeros(4, [("x", "f4"), ("y", "f4"), ("z", "f4")])
     table["x"] = [1, 2, 3, 40]
     boxes = CloudBoxes(
-        np.array([0, 0, 1]), np.array([2, 5, 2]), np.array([7, -1, 7]), np.array([[2.0, 0, 0], [9, 9, 9], [40, 0, 0]]),
-        np.tile([0.0, 0, 0, 1], (3, 1)), np.array([[2.0, 1, 1], [1, 2, 3], [1, 1, 1]]),
-    )  # fmt: skip
+        np.array([0, 0, 1]),
+        np.array([2, 5, 2]),
+        np.array([7, -1, 7]),
+        np.array([[2.0, 0, 0], [9, 9, 9], [40, 0, 0]]),
+        np.tile([0.0, 0, 0, 1], (3, 1)),
+        np.array([[2.0, 1, 1], [1, 2, 3], [1, 1, 1]]),
+    )
     return CloudSet(
-        "made", ["a", "b"], np.array([10**9, 2 * 10**9]), lambda _index: Cloud(table), boxes=boxes,
-        labelled=np.array([True, True]), class_names={2: "cone", 5: ""},
-    )  # fmt: skip
+        "made",
+        ["a", "b"],
+        np.array([10**9, 2 * 10**9]),
+        lambda _index: Cloud(table),
+        boxes=boxes,
+        labelled=np.array([True, True]),
+        class_names={2: "cone", 5: ""},
+    )
 
 
 @pytest.fixture

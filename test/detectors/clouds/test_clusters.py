@@ -47,9 +47,14 @@ def beam_angle(p, q):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 30), st.integers(0, 3), st.integers(0, 5),
-    st.sampled_from([0.5, 2.0, 9.0]), st.sampled_from([1.0, 10.0, 60.0]),
-)  # fmt: skip
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.integers(1, 30),
+    st.integers(0, 3),
+    st.integers(0, 5),
+    st.sampled_from([0.5, 2.0, 9.0]),
+    st.sampled_from([1.0, 10.0, 60.0]),
+)
 def test_clusters_of_rings_are_those_of_a_flood_fill(seed, rings, width, near_rings, near_columns, distance, angle):
     rng = np.random.default_rng(seed)
     count = 45

@@ -20,10 +20,15 @@ def some(clouds, indices):
     boxes = {name: value[keep] for name, value in vars(clouds.boxes).items()}
     boxes["cloud"] = np.searchsorted(indices, boxes["cloud"])
     return replace(
-        clouds, cloud_name=[clouds.cloud_name[i] for i in indices], stamp=clouds.stamp[indices],
-        read=lambda index: clouds.read(indices[index]), boxes=CloudBoxes(**boxes), labelled=clouds.labelled[indices],
-        cameras=(), poses=(),
-    )  # fmt: skip
+        clouds,
+        cloud_name=[clouds.cloud_name[i] for i in indices],
+        stamp=clouds.stamp[indices],
+        read=lambda index: clouds.read(indices[index]),
+        boxes=CloudBoxes(**boxes),
+        labelled=clouds.labelled[indices],
+        cameras=(),
+        poses=(),
+    )
 
 
 def test_most_labelled_things_within_30_m_are_found():

@@ -138,10 +138,21 @@ def test_blocks_of_jpeg_are_artifacts():
 @pytest.mark.parametrize(
     ("score", "word"),
     [
-        (0, "excellent"), (20.4, "excellent"), (20.6, "good"), (35, "good"), (36, "fair"), (50, "fair"), (51, "poor"),
-        (80, "poor"), (81, "bad"), (100, "bad"), (103, "bad"), (-1, "excellent"), (float("nan"), ""),
+        (0, "excellent"),
+        (20.4, "excellent"),
+        (20.6, "good"),
+        (35, "good"),
+        (36, "fair"),
+        (50, "fair"),
+        (51, "poor"),
+        (80, "poor"),
+        (81, "bad"),
+        (100, "bad"),
+        (103, "bad"),
+        (-1, "excellent"),
+        (float("nan"), ""),
     ],
-)  # fmt: skip
+)
 def test_words_of_the_scale(score, word):
     assert piqe_class(score) == word
 

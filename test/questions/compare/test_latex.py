@@ -14,10 +14,19 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.questions.compare.tables import latex_table, latex_text
 
 PLAIN = {
-    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textless{}": "<",
-    r"\textgreater{}": ">", r"\textbar{}": "|", r"\textquotedbl{}": '"', r"$\leq$": "≤", r"$\geq$": "≥",
-    r"$\times$": "×", r"$\pm$": "±", "$-$": "−",
-}  # fmt: skip
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textquotedbl{}": '"',
+    r"$\leq$": "≤",
+    r"$\geq$": "≥",
+    r"$\times$": "×",
+    r"$\pm$": "±",
+    "$-$": "−",
+}
 
 
 def read_text(tex: str) -> str:

@@ -14,9 +14,16 @@ from simjudge.questions.compare.facts import next_step
 from simjudge.results.saved_result import Result, ResultEntry
 
 SURE = {
-    "mean_w1": 0.1, "gap": 0.02, "gap_high": 0.1, "detectable_gap": 0.08, "margin": 0.05, "units_a": 41,
-    "units_b": 9, "overlap_a": 0.9, "verdict_reason": "",
-}  # fmt: skip
+    "mean_w1": 0.1,
+    "gap": 0.02,
+    "gap_high": 0.1,
+    "detectable_gap": 0.08,
+    "margin": 0.05,
+    "units_a": 41,
+    "units_b": 9,
+    "overlap_a": 0.9,
+    "verdict_reason": "",
+}
 
 
 def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = False, **more: object) -> Result:
@@ -66,8 +73,11 @@ def test_the_class_that_differs_most_comes_first() -> None:
     classes = tuple(
         ResultEntry(key, label, EntryNumbers.from_json(SURE | {"verdict": verdict, "gap": gap}))
         for key, label, verdict, gap in (
-            ("1", "red", "gap", 0.1), ("2", "green", "large_gap", 0.2), ("3", "blue", "cannot_tell", 0.3))
-    )  # fmt: skip
+            ("1", "red", "gap", 0.1),
+            ("2", "green", "large_gap", 0.2),
+            ("3", "blue", "cannot_tell", 0.3),
+        )
+    )
     assert next_step(made("gap", classes)).startswith("Begin with class green, whose gap is 0.200. ")
     assert next_step(made("gap", classes[:1])).startswith("The report's kinds of contexts")
 

@@ -80,8 +80,10 @@ def test_the_pairs_are_those_of_a_loop_over_pixels():
     a, b = made(3), made(4)
     pairs = similar_pairs(a, b, METHOD)
     found = dict(zip(zip(pairs.row.tolist(), pairs.column.tolist(), strict=True), pairs.similarity, strict=True))
-    planes = [[object_contexts(s, METHOD, np.array([row])).planes(0, (40, 40)) for row in range(len(s.objects))]
-              for s in (a, b)]  # fmt: skip
+    planes = [
+        [object_contexts(s, METHOD, np.array([row])).planes(0, (40, 40)) for row in range(len(s.objects))]
+        for s in (a, b)
+    ]
     for i, left in enumerate(planes[0]):
         for j, right in enumerate(planes[1]):
             inter = sum(np.count_nonzero(left[k] & right[k]) for k in {*left} & {*right})

@@ -106,10 +106,12 @@ def test_only_stretches_with_cones_at_the_same_places_are_alike(tmp_path):
         wanted = []
         for first in windows[0].window:
             ours = naive_cones(scene, line, 0.5 * first, count, 1.5)
-            wanted.append(sum(
-                np.all(np.abs(ours - naive_cones(scene, line, 0.5 * other, count, 1.5)) <= tolerance)
-                for other in windows[1].window
-            ))  # fmt: skip
+            wanted.append(
+                sum(
+                    np.all(np.abs(ours - naive_cones(scene, line, 0.5 * other, count, 1.5)) <= tolerance)
+                    for other in windows[1].window
+                )
+            )
         np.testing.assert_array_equal(result.results[0].comparison.batch[:, 1], wanted)
         assert count == 0 or min(wanted) < len(windows[1].window)
 

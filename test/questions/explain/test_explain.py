@@ -34,8 +34,13 @@ def scene():
 
 @pytest.fixture(scope="module")
 def explained(scene):
-    return explain(seen_by(scene, [BALANCE, Step("gaussian_noise", {"sigma": 3.0})]), scene,
-                        detector=RedDetector(), paired=True, **FAST)  # fmt: skip
+    return explain(
+        seen_by(scene, [BALANCE, Step("gaussian_noise", {"sigma": 3.0})]),
+        scene,
+        detector=RedDetector(),
+        paired=True,
+        **FAST,
+    )
 
 
 def test_a_hidden_white_balance_is_the_first_cause(explained):
@@ -62,8 +67,14 @@ def test_its_numbers_are_json(explained):
 
 def test_no_gap_is_not_explained(scene):
     """Noise that the detector does not mind: there is nothing to share, and nothing is claimed."""
-    found = explain(seen_by(scene, [Step("gaussian_noise", {"sigma": 1.5})]), scene, detector=RedDetector(),
-                         paired=True, causes="noise,white_balance", **FAST)  # fmt: skip
+    found = explain(
+        seen_by(scene, [Step("gaussian_noise", {"sigma": 1.5})]),
+        scene,
+        detector=RedDetector(),
+        paired=True,
+        causes="noise,white_balance",
+        **FAST,
+    )
     assert not found.is_gap
     assert {cause.verdict for cause in found.causes} <= {CANNOT_TELL_CAUSE}
     assert found.rest_share is None

@@ -47,8 +47,17 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     """The detector finds things in the middle only, and the lens moves boxes there."""
     barrel = write_camera(folder, "barrel", BARREL)
     real = photograph(room, barrel, poses, folder / "lens")
-    found = explain(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
-                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    found = explain(
+        real,
+        simulated,
+        folder / "why",
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=barrel,
+        **FAST,
+    )
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lens", EXPLAINS)
@@ -60,8 +69,17 @@ def test_a_lens_is_the_first_cause(folder, room, plain, poses, simulated):
     assert found.not_tried == {}
     assert found.changed_b is not None
     assert json.loads((folder / "why" / "explain.json").read_text())["causes"][0]["cause"] == "lens"
-    again = explain(real, simulated, folder / "why", detector=RedBoxes(middle=0.757), paired=True, camera=plain,
-                         scene=room, a_camera=barrel, **FAST)  # fmt: skip
+    again = explain(
+        real,
+        simulated,
+        folder / "why",
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=barrel,
+        **FAST,
+    )
     assert again.runs == 0
     assert again.content() == found.content()
 
@@ -70,8 +88,9 @@ def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room
     """The detector wants bright red."""
     dim = write_room(folder, "dim", lamp=15.0)
     real = photograph(dim, plain, poses, folder / "dim_set")
-    found = explain(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
-                         a_camera=plain, **FAST)  # fmt: skip
+    found = explain(
+        real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room, a_camera=plain, **FAST
+    )
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("lighting", EXPLAINS)
@@ -84,8 +103,9 @@ def test_lamps_of_half_the_brightness_are_lighting_and_not_exposure(folder, room
 def test_all_light_of_half_the_brightness_is_an_exposure(folder, room, plain, poses, simulated):
     darker = write_camera(folder, "darker_camera", "gain: 0.5")
     real = photograph(room, darker, poses, folder / "darker_set")
-    found = explain(real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room,
-                         a_camera=plain, **FAST)  # fmt: skip
+    found = explain(
+        real, simulated, detector=RedBoxes(least=DIM), paired=True, camera=plain, scene=room, a_camera=plain, **FAST
+    )
     assert found.is_gap
     assert found.causes[0].name in ("exposure", "contrast")
     assert "lighting" in found.without_effect
@@ -95,10 +115,10 @@ def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
     """The camera drives past the boxes at 3 m/s: boxes are smeared by 15 pixels."""
     slow = write_camera(folder, "slow", "exposure_time: 0.03\nexposure_samples: 8")
     drive = write_drive(folder)
-    real, simulated = (photograph(room, camera, drive, folder / name)
-                       for name, camera in (("smeared", slow), ("sharp", plain)))  # fmt: skip
-    found = explain(real, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room, a_camera=slow,
-                         **FAST)  # fmt: skip
+    real, simulated = (
+        photograph(room, camera, drive, folder / name) for name, camera in (("smeared", slow), ("sharp", plain))
+    )
+    found = explain(real, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room, a_camera=slow, **FAST)
     assert found.is_gap
     first = found.causes[0]
     assert (first.name, first.verdict) == ("motion", EXPLAINS)
@@ -115,8 +135,17 @@ def test_what_is_not_known_is_not_tried(simulated):
 
 def test_an_exposure_time_is_not_tried_where_the_camera_stands_still(folder, room, plain, simulated):
     slow = write_camera(folder, "slow", "exposure_time: 0.03\nexposure_samples: 8")
-    found = explain(simulated, simulated, detector=RedBoxes(), paired=True, camera=plain, scene=room,
-                         a_camera=slow, causes="motion,lens", **FAST)  # fmt: skip
+    found = explain(
+        simulated,
+        simulated,
+        detector=RedBoxes(),
+        paired=True,
+        camera=plain,
+        scene=room,
+        a_camera=slow,
+        causes="motion,lens",
+        **FAST,
+    )
     assert "far apart in time" in found.not_tried["motion"]
     assert found.without_effect == ("lens",)
 
@@ -127,8 +156,16 @@ def test_a_replay_is_rendered_again_and_the_lens_is_in_the_recording(folder, roo
     real, simulated = folder / "real.mcap", folder / "sim.mcap"
     for out, camera in ((real, barrel), (simulated, plain)):
         replay(drive, out, scene=room, camera=camera, mount="body", align="0.2,0.1,0,2", rate=8)
-    found = explain(real, simulated, detector=RedBoxes(middle=0.757), paired=True, camera=plain, scene=room,
-                         causes="lens,motion", **FAST)  # fmt: skip
+    found = explain(
+        real,
+        simulated,
+        detector=RedBoxes(middle=0.757),
+        paired=True,
+        camera=plain,
+        scene=room,
+        causes="lens,motion",
+        **FAST,
+    )
     assert [cause.name for cause in found.causes] == ["lens"]
     assert found.causes[0].filters[0]["parameters"]["k1"] == -0.25
     assert found.rest.value == pytest.approx(0, abs=0.02)

@@ -135,8 +135,10 @@ def test_pixels_are_those_of_a_naive_loop(causes):
     expected = b.copy()
     for y in range(20):
         for x in range(30):
-            inside = any(np.floor(x0) - 2 <= x < np.ceil(x1) + 2 and np.floor(y0) - 2 <= y < np.ceil(y1) + 2
-                         for x0, y0, x1, y1 in [*box_a, *box_b])  # fmt: skip
+            inside = any(
+                np.floor(x0) - 2 <= x < np.ceil(x1) + 2 and np.floor(y0) - 2 <= y < np.ceil(y1) + 2
+                for x0, y0, x1, y1 in [*box_a, *box_b]
+            )
             if ("objects" if inside else "background") in causes:
                 expected[y, x] = a[y, x]
     np.testing.assert_array_equal(made, expected)

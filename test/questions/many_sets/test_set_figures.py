@@ -75,8 +75,9 @@ def test_the_matrix_has_a_row_for_each_set_that_is_predicted(folder: Path) -> No
     cells = {(each.panel, each.y_name, each.x_name): each.value for each in marks_of(folder, "matrix_w1_all", "cell")}
     expected = {
         (panel, a, b): pytest.approx(made_number(a, b, net, "overall"))
-        for panel, net in enumerate(NETS, start=1) for a, b in PAIRS
-    }  # fmt: skip
+        for panel, net in enumerate(NETS, start=1)
+        for a, b in PAIRS
+    }
     assert cells == expected
     overlaps = {(each.y_name, each.x_name): each.value for each in marks_of(folder, "matrix_overlap_2_green", "cell")}
     assert overlaps["lab", "hall"] == 0.8

@@ -112,12 +112,15 @@ def test_damaged_pictures_are_counted_once():
 
 
 def test_clouds_without_stamps_are_compared_at_a_rate(clouds):
-    bare = [replace(block_drive(name, seed, shift=shift, bright=bright), stamp=np.full(8, -1))
-            for name, seed, shift, bright in (("real", 0, 0.0, 1.0), ("sim", 1, 0.3, 2.0), ("again", 2, 0.0, 1.0))]
+    bare = [
+        replace(block_drive(name, seed, shift=shift, bright=bright), stamp=np.full(8, -1))
+        for name, seed, shift, bright in (("real", 0, 0.0, 1.0), ("sim", 1, 0.3, 2.0), ("again", 2, 0.0, 1.0))
+    ]
     found, _ = compared(*bare, frame_rate=10.0)
     names = "metric", "subject", "real_mean", "virtual_mean", "difference"
     assert [[row[name] for name in names] for row in found.content()["rows"]] == [
-        [row[name] for name in names] for row in clouds.content()["rows"]]
+        [row[name] for name in names] for row in clouds.content()["rows"]
+    ]
     for settings in ({"sensor": "lidar"}, {}):
         with pytest.raises(SimjudgeError, match=r"real: none of its clouds has a stamp, .* give --frame-rate"):
             compared(*bare, **settings)

@@ -92,8 +92,10 @@ def test_corners_are_those_of_turned_boxes(random):
     for k in range(4):
         wanted = {
             tuple(np.round(turns[k].apply(np.array([x, y, z]) * size[k] / 2) + centre[k], 9))
-            for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)
-        }  # fmt: skip
+            for x in (-1, 1)
+            for y in (-1, 1)
+            for z in (-1, 1)
+        }
         assert {tuple(np.round(corner, 9)) for corner in found[k]} == wanted
 
 

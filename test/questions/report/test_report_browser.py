@@ -20,10 +20,18 @@ from simjudge.results.gallery import save_gallery
 from simjudge.results.saved_result import load_results
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
     "--virtual-time-budget=3000",
-)  # fmt: skip
+)
 MEASURE = """<script>
 const wide = [...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll, svg")
   && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + "." + e.className);

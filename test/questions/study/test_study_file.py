@@ -63,8 +63,14 @@ def study_file(tmp_path):
 def test_a_matrix_makes_a_step_of_each_combination(study_file, verbs):
     study = read_study(study_file(MATRIX.replace('"${set"', "plain")), verbs)
     assert [step.name for step in study.steps] == [
-        "made-a", "seen-a-c", "seen-a-d", "made-b", "seen-b-c", "seen-b-d", "scores",
-    ]  # fmt: skip
+        "made-a",
+        "seen-a-c",
+        "seen-a-d",
+        "made-b",
+        "seen-b-c",
+        "seen-b-d",
+        "scores",
+    ]
     steps = {step.name: step for step in study.steps}
     assert steps["made-a"].arguments == {"at": "a", "by": 4, "tables": ["x", "y"]}
     assert steps["seen-b-c"].arguments == {"at": StepReference("made-b"), "by": "c of b", "tables": {"c": "b"}}
@@ -130,7 +136,7 @@ def test_files_folders_and_inputs(study_file, verbs, tmp_path):
         ("full: {times: 5}", "full: {}", r"letters.yaml:3: sizes.full: times: other sizes have it, this one has not"),
         ("title: How do letters join?", "titel: x", r"letters.yaml:2: titel: no such field.*title"),
     ],
-)  # fmt: skip
+)
 def test_what_a_file_may_not_say(study_file, verbs, old, new, words):
     assert old in CONTENT
     with pytest.raises(SimjudgeError, match=words):

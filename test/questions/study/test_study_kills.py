@@ -193,9 +193,11 @@ def test_no_scheduler_answers(study_file, tmp_path, monkeypatch):
     monkeypatch.setattr("simjudge.studies.join_cluster._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimjudgeError, match=r"--scheduler tcp://127.0.0.1:9: no Dask scheduler answers there"):
         run_steps(
-            read_study(study_file(LABELS), VERBS), tmp_path / "out", VERBS,
+            read_study(study_file(LABELS), VERBS),
+            tmp_path / "out",
+            VERBS,
             options=StudyRunOptions(scheduler="tcp://127.0.0.1:9"),
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.slow

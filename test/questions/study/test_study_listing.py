@@ -45,8 +45,11 @@ def test_a_step_that_fails_stops_only_what_needs_it(folder):
 
     listing = list_study(folder / "out")
     assert [(each.name, each.state) for each in listing.steps] == [
-        ("parts", "done"), ("wrong", "failed"), ("behind", "not done"), ("right", "done"),
-    ]  # fmt: skip
+        ("parts", "done"),
+        ("wrong", "failed"),
+        ("behind", "not done"),
+        ("right", "done"),
+    ]
     assert listing.steps[2].note == "needs wrong"
     assert "3.json" in listing.steps[1].note
     shown = CliRunner().invoke(app, ["study", "list", str(folder / "out")])

@@ -167,7 +167,9 @@ def test_folders_of_others_are_left_alone(file, verbs, tmp_path):
     run_steps(read_study(file, verbs), out, verbs)
     about = json.loads((out / "study.json").read_text())
     assert (about["study"], about["size"], [each["name"] for each in about["steps"]]) == (
-        "letters", "small", ["one", "two", "both"],
-    )  # fmt: skip
+        "letters",
+        "small",
+        ["one", "two", "both"],
+    )
     with pytest.raises(UsageError, match="another study or another size"):
         run_steps(read_study(file, verbs, "full"), out, verbs)

@@ -47,8 +47,14 @@ def poses_along_x(place, speed, rate=20, seconds=1.0):
 
 
 def made(place, poses, sensors, **more):
-    return render(place / "tiny.yaml", place / "out.mcap", camera=place / "camera.yaml", poses=poses,
-                  sensors=place / sensors, **more)  # fmt: skip
+    return render(
+        place / "tiny.yaml",
+        place / "out.mcap",
+        camera=place / "camera.yaml",
+        poses=poses,
+        sensors=place / sensors,
+        **more,
+    )
 
 
 def cloud(message):

@@ -43,11 +43,13 @@ def poses():
 def carla_matrix(pitch, yaw, roll):
     """The rotation of carla.Transform.get_matrix (LibCarla, geom/Transform.h), written out."""
     (cp, sp), (cy, sy), (cr, sr) = ((math.cos(a), math.sin(a)) for a in map(math.radians, (pitch, yaw, roll)))
-    return np.array([
-        [cp * cy, cy * sp * sr - sy * cr, -cy * sp * cr - sy * sr],
-        [cp * sy, sy * sp * sr + cy * cr, -sy * sp * cr + cy * sr],
-        [sp, -cp * sr, cp * cr],
-    ])  # fmt: skip
+    return np.array(
+        [
+            [cp * cy, cy * sp * sr - sy * cr, -cy * sp * cr - sy * sr],
+            [cp * sy, sy * sp * sr + cy * cr, -sy * sp * cr + cy * sr],
+            [sp, -cp * sr, cp * cr],
+        ]
+    )
 
 
 @pytest.mark.parametrize("pose", poses())
@@ -58,9 +60,15 @@ def test_carla_has_the_mirrored_pose(pose):
     assert np.allclose([x, -y, z], pose.position)
 
 
-@pytest.mark.parametrize(("turn", "expected"), [
-    ((0, 0, 0), (0, 0, 0)), ((90, 0, 0), (0, -90, 0)), ((0, 20, 0), (-20, 0, 0)), ((0, 0, 10), (0, 0, 10)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ((0, 0, 0), (0, 0, 0)),
+        ((90, 0, 0), (0, -90, 0)),
+        ((0, 20, 0), (-20, 0, 0)),
+        ((0, 0, 10), (0, 0, 10)),
+    ],
+)
 def test_carla_looks_left_down_and_leans_right_as_told(turn, expected):
     yaw, pitch, roll = map(math.radians, turn)
     optical = Pose.from_euler(1, 2, 3, yaw=yaw, pitch=pitch, roll=roll).optical_frame()
@@ -173,9 +181,10 @@ def test_notes_say_what_a_simulator_cannot_show(recording):
 def test_requests_that_make_no_sense(recording):
     folder = recording.parent
     for simulator, name, words in [
-        ("unreal", "x.py", "--for unreal: one of gazebo, carla, chrono"), ("carla", "x.mcap", "end its name in .py"),
+        ("unreal", "x.py", "--for unreal: one of gazebo, carla, chrono"),
+        ("carla", "x.mcap", "end its name in .py"),
         ("carla", "carla.py", "would hide the package carla"),
-    ]:  # fmt: skip
+    ]:
         with pytest.raises(UsageError, match=words):
             write_replay_script(simulator, recording, folder / name, camera="plain")
     (folder / "move_chrono.csv").write_text("mine")
@@ -212,8 +221,15 @@ def test_frames_of_another_simulator_pair_by_their_names(recording):
     rows = []
     for row in table(done):
         Image.new("RGB", (64, 48)).save(folder / f"{row['name']}.png")
-        rows.append({"name": row["name"], "stamp": int(row["stamp"]), "size": [64, 48], "image": f"{row['name']}.png",
-                     "objects": [{"class": 14, "box": [1, 2, 30, 40]}]})  # fmt: skip
+        rows.append(
+            {
+                "name": row["name"],
+                "stamp": int(row["stamp"]),
+                "size": [64, 48],
+                "image": f"{row['name']}.png",
+                "objects": [{"class": 14, "box": [1, 2, 30, 40]}],
+            }
+        )
     (folder / "frames.json").write_text(json.dumps({"class_names": {"14": "Car"}, "frames": rows}))
     frames = read_set(folder / "frames.json")
     assert frames.stamp.tolist() == [(100 + i) * 10**9 + 250_000_000 for i in range(6)]

@@ -100,11 +100,14 @@ def test_imu_and_encoders_of_a_steady_drive(specs, engine):
     assert turned == pytest.approx(np.full(4, 2.0 * 3.0 / car.wheel_radius), rel=1e-4)
 
 
-@pytest.mark.parametrize(("text", "vehicle", "words"), [
-    ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: along given poses simjudge alone"),
-    ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "the poses are of the car alone"),
-    ("{a: {kind: encoders, rate: 9, ticks: 9}}", None, "encoders need a car: give --vehicle"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "vehicle", "words"),
+    [
+        ("{a: {kind: gyroscope, rate: 9, source: chrono}}", "art1", "source chrono: along given poses simjudge alone"),
+        ("{a: {kind: gyroscope, rate: 9, mount: {body: crate}}}", "art1", "the poses are of the car alone"),
+        ("{a: {kind: encoders, rate: 9, ticks: 9}}", None, "encoders need a car: give --vehicle"),
+    ],
+)
 def test_what_poses_cannot_tell_is_refused(tmp_path, text, vehicle, words):
     path = tmp_path / "sensors.yaml"
     path.write_text(text)

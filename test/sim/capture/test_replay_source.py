@@ -20,9 +20,15 @@ POSES = [START + i * EVERY for i in range(31)]
 
 def image(stamp, width=8, height=6):
     return samples.new(
-        "sensor_msgs/msg/Image", header=samples.header(stamp, "lens"), height=height, width=width, encoding="mono8",
-        is_bigendian=0, step=width, data=np.zeros(width * height, np.uint8),
-    )  # fmt: skip
+        "sensor_msgs/msg/Image",
+        header=samples.header(stamp, "lens"),
+        height=height,
+        width=width,
+        encoding="mono8",
+        is_bigendian=0,
+        step=width,
+        data=np.zeros(width * height, np.uint8),
+    )
 
 
 def drive(folder, pictures, poses=POSES, delay=0, camera="/cam"):
@@ -68,9 +74,12 @@ def test_thinning_is_that_of_all_times_due(seed):
 
 def test_names_of_a_data_set_stay(tmp_path):
     frames = FrameSet.build(
-        "x", [[8, 6]] * 3, frame_name=["a", "b", "c"], stamp=POSES[3:6],
+        "x",
+        [[8, 6]] * 3,
+        frame_name=["a", "b", "c"],
+        stamp=POSES[3:6],
         images=ArrayImages([np.zeros((6, 8, 3), np.uint8)] * 3),
-    )  # fmt: skip
+    )
     messages = {stamp: samples.pose_stamped(stamp, samples.turning((stamp - START) / SECOND)) for stamp in POSES}
     bag = tmp_path / "x.mcap"
     write_recording(frames, bag, extra_messages=lambda index: [("/pose", messages[POSES[3 + index]])])

@@ -54,8 +54,15 @@ def test_render_sees_it_at_each_frames_time(folder):
     """The camera stands at the origin; the post's middle goes from column to column by the pinhole's formula."""
     rows = [f"{100 + 0.1 * k:.1f} 0 0 0.5 0 0 0 1" for k in range(11)]
     (folder / "poses.txt").write_text("\n".join(rows) + "\n")
-    done = render(folder / "tiny.yaml", folder / "out.mcap", camera=folder / "camera.yaml", poses=folder / "poses.txt",
-                  mount="body", min_size=1, min_visible=0)  # fmt: skip
+    done = render(
+        folder / "tiny.yaml",
+        folder / "out.mcap",
+        camera=folder / "camera.yaml",
+        poses=folder / "poses.txt",
+        mount="body",
+        min_size=1,
+        min_visible=0,
+    )
     assert done.frames == 11
     objects = read_set(folder / "out.mcap").objects
     width = CAMERA["size"][0]

@@ -56,10 +56,12 @@ def test_pedals_and_joystick_are_commands():
 @pytest.mark.parametrize(
     "message",
     [
-        twist(math.nan, 0.0), Message(speed=1.0, steering_angle=math.inf),
-        Message(header=None, steering=0.0, throttle=1.5, braking=0.0), Message(header=None, axes=[0.0], buttons=[1]),
+        twist(math.nan, 0.0),
+        Message(speed=1.0, steering_angle=math.inf),
+        Message(header=None, steering=0.0, throttle=1.5, braking=0.0),
+        Message(header=None, axes=[0.0], buttons=[1]),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused(message):
     with pytest.raises(SimjudgeError):
         converted("x", message)

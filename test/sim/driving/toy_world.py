@@ -82,9 +82,14 @@ class Bicycle:
     def state(self):
         turning = self.speed * math.tan(self.angle) / self.vehicle.wheelbase
         return VehicleState(
-            self.time, Pose.from_euler(self.x, self.y, yaw=self.yaw), (self.speed, 0.0, 0.0), (0.0, 0.0, turning),
-            (0.0, 0.0, 0.0), self.angle, (0.0,) * 4,
-        )  # fmt: skip
+            self.time,
+            Pose.from_euler(self.x, self.y, yaw=self.yaw),
+            (self.speed, 0.0, 0.0),
+            (0.0, 0.0, turning),
+            (0.0, 0.0, 0.0),
+            self.angle,
+            (0.0,) * 4,
+        )
 
     def step(self, command, seconds):
         car = self.vehicle

@@ -40,8 +40,10 @@ def world(**poses):
         thing("floor", sheet(8, 8), white(0.3, texture=texture)),
         free("ball", ball(0.3, 3), plain((0.8, 0.1, 0.1), 0.4), at_first["ball"], 1),
         free("box", flat(creation.box([0.4, 0.3, 0.5])), plain((0.1, 0.2, 0.8)), at_first["box"], 2),
-        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)], ambient=(0.1, 0.1, 0.1), background=(0.2, 0.3, 0.4),
-    )  # fmt: skip
+        lights=[lamp(0, 0, 3, 3), lamp(2, 2, 2, 3)],
+        ambient=(0.1, 0.1, 0.1),
+        background=(0.2, 0.3, 0.4),
+    )
 
 
 def digest(light):

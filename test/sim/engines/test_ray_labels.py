@@ -18,9 +18,12 @@ def test_a_plate_is_where_the_formula_has_it(model):
     lens = lens_with_field(model, (120, 80), 90 if model == "pinhole" else 180)
     rays = ThingRays([THING])
     found = labels_of_rays(
-        lambda start, ahead: rays.cast(start, ahead, {"plate": THING.pose}), lens, Pose((1, 0, 1)).optical_frame(),
-        [THING], 9,
-    )  # fmt: skip
+        lambda start, ahead: rays.cast(start, ahead, {"plate": THING.pose}),
+        lens,
+        Pose((1, 0, 1)).optical_frame(),
+        [THING],
+        9,
+    )
     x, y, z = np.moveaxis(lens.rays(), -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = (z > 0) & (np.abs(-2 * x / z - 0.2) < 0.5) & (np.abs(2 * y / z) < 0.25)

@@ -34,10 +34,14 @@ def test_a_cone_on_a_foot_is_two():
 
 @pytest.mark.parametrize(
     "shape",
-    [trimesh.creation.box((0.3, 0.2, 0.1)), trimesh.creation.cylinder(0.1, 0.3), trimesh.creation.icosphere(3, 0.2),
-     trimesh.creation.capsule(0.3, 0.1)],
+    [
+        trimesh.creation.box((0.3, 0.2, 0.1)),
+        trimesh.creation.cylinder(0.1, 0.3),
+        trimesh.creation.icosphere(3, 0.2),
+        trimesh.creation.capsule(0.3, 0.1),
+    ],
     ids=["box", "cylinder", "sphere", "capsule"],
-)  # fmt: skip
+)
 def test_what_is_convex_stays_one(shape):
     (solid,) = horizontal_slices(as_mesh(shape))
     assert solid.volume == pytest.approx(shape.volume, rel=0.02)

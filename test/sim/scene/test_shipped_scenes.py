@@ -24,8 +24,15 @@ MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "art1" / "c
 
 def test_there_are_these():
     assert set(shipped_files(SCENE)) == {
-        *NAMES, *STAND_INS, *TRAINING, "street", "street_stand_in", "formula", "krc", "krc_stand_in",
-    }  # fmt: skip
+        *NAMES,
+        *STAND_INS,
+        *TRAINING,
+        "street",
+        "street_stand_in",
+        "formula",
+        "krc",
+        "krc_stand_in",
+    }
 
 
 @pytest.mark.parametrize("name", CONE_SCENES)

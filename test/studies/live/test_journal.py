@@ -142,14 +142,21 @@ numbers = hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.just(4)), eleme
 def test_a_frame_comes_back_to_the_last_bit(boxes, predicted, stamp, name, masked):
     masks = Masks.from_crops([np.eye(3 + i, 5, dtype=bool) for i in range(len(boxes))], np.zeros((len(boxes), 2)))
     frame = FrameSet.build(
-        "live", [[64, 48]],
+        "live",
+        [[64, 48]],
         Objects.build(
-            np.zeros(len(boxes)), np.arange(len(boxes)), boxes, masks=masks if masked else None,
-            distance=boxes[:, 0], visible=boxes[:, 1],
+            np.zeros(len(boxes)),
+            np.arange(len(boxes)),
+            boxes,
+            masks=masks if masked else None,
+            distance=boxes[:, 0],
+            visible=boxes[:, 1],
         ),
         Predictions.build(np.zeros(len(predicted)), np.ones(len(predicted)), predicted, np.full(len(predicted), 0.1)),
-        frame_name=[name], stamp=[stamp], class_names={7: name},
-    )  # fmt: skip
+        frame_name=[name],
+        stamp=[stamp],
+        class_names={7: name},
+    )
     again, notes = unpack(pack(frame, key=[0, 1]))
     assert notes == {"key": [0, 1]}
     assert pack(again, key=[0, 1]) == pack(frame, key=[0, 1])

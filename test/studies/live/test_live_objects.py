@@ -29,8 +29,10 @@ def numbers(rows):
 
 @pytest.mark.parametrize("same_by", ["instance", "track"])
 def test_the_numbers_are_those_of_simjudge_objects(same_by):
-    real, virtual = (cone_set(name, seed, wider=wider, count=12, pictures=False)
-                     for name, seed, wider in (("real", 0, 0.0), ("virtual", 1, 0.5)))  # fmt: skip
+    real, virtual = (
+        cone_set(name, seed, wider=wider, count=12, pictures=False)
+        for name, seed, wider in (("real", 0, 0.0), ("virtual", 1, 0.5))
+    )
     objects = live(same_by=same_by)
     for frame in np.random.default_rng(0).permutation(12).tolist():
         objects.add(real.take([frame]), virtual.take([frame]))

@@ -60,8 +60,12 @@ def test_the_first_message_of_a_stamp_counts(given_arrivals):
             assert event.second[2] == first[1, event.stamp]
 
 
-@given(st.sets(st.integers(1, 200), max_size=25), st.sets(st.integers(1, 200), max_size=25), st.integers(0, 20),
-       st.lists(st.booleans(), min_size=50, max_size=50))  # fmt: skip
+@given(
+    st.sets(st.integers(1, 200), max_size=25),
+    st.sets(st.integers(1, 200), max_size=25),
+    st.integers(0, 20),
+    st.lists(st.booleans(), min_size=50, max_size=50),
+)
 def test_streams_in_order_are_paired_as_the_batch_does_it(first, second, tolerance, turns):
     queues = [sorted(first), sorted(second)]
     mixed = []
@@ -119,8 +123,9 @@ def test_a_jump_back_begins_a_new_pass_and_passes_never_mix():
     events, _ = run(order, MatchingLimits(wait=1e9))
     jumps = [e for e in events if isinstance(e, BackwardJump)]
     assert [(j.side, j.lap, j.before, j.stamp) for j in jumps] == [
-        (0, 1, 5 * SECOND, SECOND), (1, 1, 5 * SECOND, SECOND),
-    ]  # fmt: skip
+        (0, 1, 5 * SECOND, SECOND),
+        (1, 1, 5 * SECOND, SECOND),
+    ]
     matched = [e for e in events if isinstance(e, MatchedMessages)]
     assert [(m.lap, m.stamp) for m in matched if m.lap == 0] == [(0, s) for s in stamps]
     assert [(m.lap, m.stamp) for m in matched if m.lap == 1] == [(1, s) for s in stamps[:4]]
@@ -130,8 +135,10 @@ def test_a_jump_back_begins_a_new_pass_and_passes_never_mix():
 
 def test_a_stream_that_begins_after_the_jump_joins_the_pass():
     stamps = [s * SECOND for s in range(1, 6)]
-    events, _ = run([(0, s) for s in stamps] + [(0, stamps[0]), (1, stamps[0]), (0, stamps[1]), (1, stamps[1])],
-                    MatchingLimits(wait=1e9))  # fmt: skip
+    events, _ = run(
+        [(0, s) for s in stamps] + [(0, stamps[0]), (1, stamps[0]), (0, stamps[1]), (1, stamps[1])],
+        MatchingLimits(wait=1e9),
+    )
     assert [(m.lap, m.stamp) for m in events if isinstance(m, MatchedMessages)] == [(1, SECOND), (1, 2 * SECOND)]
 
 

@@ -48,8 +48,9 @@ def messages(frames, index):
             box = SimpleNamespace(**dict(zip(("x0", "y0", "x1", "y1"), table.box[row].tolist(), strict=True)))
             more = {"score": float(table.score[row])} if hasattr(table, "score") else {"instance_id": -1}
             class_id = int(table.class_id[row])
-            yield SimpleNamespace(class_id=class_id, class_name=frames.class_names[class_id], box=box, mask=NO_MASK,
-                                  **more)  # fmt: skip
+            yield SimpleNamespace(
+                class_id=class_id, class_name=frames.class_names[class_id], box=box, mask=NO_MASK, **more
+            )
 
     labels = SimpleNamespace(**head, objects=list(items(frames.objects)))
     return labels, SimpleNamespace(**head, detections=list(items(frames.predictions)))
@@ -136,8 +137,9 @@ def numbered(index):
     def vision(item):
         box = item.box
         at = SimpleNamespace(x=(box.x0 + box.x1) / 2, y=(box.y0 + box.y1) / 2)
-        bounds = SimpleNamespace(center=SimpleNamespace(position=at, theta=0.0), size_x=box.x1 - box.x0,
-                                 size_y=box.y1 - box.y0)  # fmt: skip
+        bounds = SimpleNamespace(
+            center=SimpleNamespace(position=at, theta=0.0), size_x=box.x1 - box.x0, size_y=box.y1 - box.y0
+        )
         guess = SimpleNamespace(class_id=number[item.class_name], score=item.score)
         return SimpleNamespace(bbox=bounds, results=[SimpleNamespace(hypothesis=guess)])
 
@@ -221,9 +223,11 @@ def test_the_plain_numbers_come_first_and_fewer_draws_are_said(side):
     assert "certainty" not in live.compared(Resampling.NEVER).parameters
     assert live.compared().result.numbers == batch(side, LIVE)
     many = LiveSession(
-        LiveOptions(replace(SETTINGS, draws=100_000)), side,
-        LiveFrameBuilder(("labels", "boxes"), (0, 0)), print,
-    )  # fmt: skip
+        LiveOptions(replace(SETTINGS, draws=100_000)),
+        side,
+        LiveFrameBuilder(("labels", "boxes"), (0, 0)),
+        print,
+    )
     for index in range(6):
         many.add(match(index))
     late = many.compared(deadline=0.0)
@@ -303,9 +307,11 @@ def test_what_is_left_out_is_counted_and_what_came_later_is_not(side):
     live.add(match(3))
     kinds = {line.partition(":")[0] for line in live.losses().lines()}
     assert kinds == {
-        "1 boxes with NaN or infinite coordinates", "1 detection messages for another picture size",
-        "1 frames whose messages contradict themselves", "1 detections messages without ground truth",
-    }  # fmt: skip
+        "1 boxes with NaN or infinite coordinates",
+        "1 detection messages for another picture size",
+        "1 frames whose messages contradict themselves",
+        "1 detections messages without ground truth",
+    }
     assert live.judge.frame_count == 2
     assert sum(live.tally.unmatched_counts().values()) == 1
 

@@ -14,11 +14,13 @@ def placed(labels):
 @pytest.mark.parametrize(
     "labels",
     [
-        label_sequences.slow_video(1), label_sequences.straight(1), label_sequences.crossing(1),
+        label_sequences.slow_video(1),
+        label_sequences.straight(1),
+        label_sequences.crossing(1),
         label_sequences.laps(1, count=1),
         label_sequences.straight(1, 600).changed(3, 2, 0.05),
     ],
-)  # fmt: skip
+)
 def test_tracks_are_of_one_thing_and_few_things_have_two(labels):
     boxes, order = placed(labels)
     assert can_follow(boxes, order, order.astype(float))
@@ -29,8 +31,15 @@ def test_tracks_are_of_one_thing_and_few_things_have_two(labels):
     assert sum(usual) >= 0.93 * len(track)
 
 
-@pytest.mark.parametrize("labels", [label_sequences.photographs(1), label_sequences.random_poses(1),
-                                    label_sequences.strewn(1, 300), label_sequences.still_scene(1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        label_sequences.photographs(1),
+        label_sequences.random_poses(1),
+        label_sequences.strewn(1, 300),
+        label_sequences.still_scene(1),
+    ],
+)
 def test_frames_taken_at_random_cannot_be_followed(labels):
     boxes, order = placed(labels)
     assert not can_follow(boxes, order, order.astype(float))

@@ -253,8 +253,11 @@ def test_requests_that_make_no_sense_are_refused():
 
 @pytest.mark.parametrize("unit", [None, "frame", "track", "block", "photograph"])
 def test_sets_without_objects_and_frames_have_units_too(unit):
-    empty = replace(OTHER, frames=FrameSet.build("e", [[9, 9]] * 3, Objects.empty()),
-                    assignment=Assignment(np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_), {}))  # fmt: skip
+    empty = replace(
+        OTHER,
+        frames=FrameSet.build("e", [[9, 9]] * 3, Objects.empty()),
+        assignment=Assignment(np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_), {}),
+    )
     assert units(empty, unit=unit).sides[0].count == 0
     nothing = JudgedSet(FrameSet.build("n", np.empty((0, 2)), Objects.empty()), empty.assignment)
     assert units(nothing, unit=unit).sides[0].count == 0

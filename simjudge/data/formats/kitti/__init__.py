@@ -45,10 +45,16 @@ def _write_clouds(clouds: CloudSet, path: Path) -> Losses:
 
 FORMATS = (
     Format(
-        "kitti", "KITTI", "a KITTI folder (velodyne/, velodyne_points/ or label_2/)",
-        lambda source: is_kitti(source.path), 5,
-        read=_read, has_topics=True, read_clouds=_read_clouds, has_clouds=has_scans,
+        "kitti",
+        "KITTI",
+        "a KITTI folder (velodyne/, velodyne_points/ or label_2/)",
+        lambda source: is_kitti(source.path),
+        5,
+        read=_read,
+        has_topics=True,
+        read_clouds=_read_clouds,
+        has_clouds=has_scans,
         write_clouds=_write_clouds,
     ),
-)  # fmt: skip
+)
 """The format of the KITTI benchmarks: https://www.cvlibs.net/datasets/kitti/."""

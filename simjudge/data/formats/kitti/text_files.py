@@ -36,11 +36,15 @@ from simjudge.data.clouds import CameraCalibration, CloudBoxes
 from simjudge.geometry.poses import Pose
 
 _NAMES = {
-    "R0_rect": "R0_rect", "R_rect": "R0_rect", "R_rect_00": "R0_rect",
-    "Tr_velo_to_cam": "Tr_velo_to_cam", "Tr_velo_cam": "Tr_velo_to_cam",
-    "Tr_imu_to_velo": "Tr_imu_to_velo", "Tr_imu_velo": "Tr_imu_to_velo",
+    "R0_rect": "R0_rect",
+    "R_rect": "R0_rect",
+    "R_rect_00": "R0_rect",
+    "Tr_velo_to_cam": "Tr_velo_to_cam",
+    "Tr_velo_cam": "Tr_velo_to_cam",
+    "Tr_imu_to_velo": "Tr_imu_to_velo",
+    "Tr_imu_velo": "Tr_imu_to_velo",
     "Tr": "Tr",
-}  # fmt: skip
+}
 """What the benchmarks call the matrices, and what the object benchmark does."""
 _PROJECTION = "P"
 _SHAPES = {_PROJECTION: (3, 4), "R0_rect": (3, 3), "Tr_velo_to_cam": (3, 4), "Tr_imu_to_velo": (3, 4), "Tr": (3, 4)}
@@ -269,11 +273,15 @@ def read_labels(
             places.append(where)
     order = np.argsort(np.array(scans, np.int64), kind="stable")
     return KittiLabels(
-        np.array(scans, np.int64)[order], np.array(classes, np.int64)[order], np.array(tracks, np.int64)[order],
-        np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order], np.array(scores, np.float64)[order],
+        np.array(scans, np.int64)[order],
+        np.array(classes, np.int64)[order],
+        np.array(tracks, np.int64)[order],
+        np.array(numbers, np.float64).reshape(-1, _NUMBERS)[order],
+        np.array(scores, np.float64)[order],
         [places[row] for row in order.tolist()],
-        {number: name for name, number in ids.items()}, dont_care,
-    )  # fmt: skip
+        {number: name for name, number in ids.items()},
+        dont_care,
+    )
 
 
 def format_row(kind: str, numbers: Sequence[float]) -> str:
@@ -357,9 +365,11 @@ def _class_name(kind: str) -> str:
 def _numbers(element: Element, names: tuple[str, ...]) -> list[float] | None:
     """Finite numbers of an element's children, None where one is missing or is none."""
     found = [parse_number(element.findtext(name)) for name in names]
-    return [value for value in found if value is not None] if all(
-        value is not None and np.isfinite(value) for value in found
-    ) else None  # fmt: skip
+    return (
+        [value for value in found if value is not None]
+        if all(value is not None and np.isfinite(value) for value in found)
+        else None
+    )
 
 
 _OXTS_NUMBERS = 30
@@ -386,9 +396,10 @@ def read_oxts(files: Sequence[Path]) -> list[Pose]:
     turns = Rotation.from_euler("ZYX", np.stack([yaw, pitch, roll], -1))
     poses = [
         Pose((px, py, pz), tuple(quaternion))
-        for px, py, pz, quaternion in zip(x.tolist(), y.tolist(), altitude.tolist(), turns.as_quat().tolist(),
-                                          strict=True)
-    ]  # fmt: skip
+        for px, py, pz, quaternion in zip(
+            x.tolist(), y.tolist(), altitude.tolist(), turns.as_quat().tolist(), strict=True
+        )
+    ]
     first = poses[0].inverse()
     return [first @ pose for pose in poses]
 

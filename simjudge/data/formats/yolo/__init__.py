@@ -153,9 +153,14 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
     size = np.array(files.sizes, np.int64).reshape(-1, 2)
     frame = np.arange(len(files.names))
     raw = scale_to_pixels(
-        read_label_rows(files.labels, losses), files.labels, frame, size, losses, scored=False,
+        read_label_rows(files.labels, losses),
+        files.labels,
+        frame,
+        size,
+        losses,
+        scored=False,
         keypoints=layout.keypoints,
-    )  # fmt: skip
+    )
     # What simjudge has written is what it was given.
     raw = raw if sidecar.frame else mend_foreign_labels(raw, size, str(path), losses)
     objects = build_objects(raw, size, layout.class_names, losses)
@@ -191,9 +196,10 @@ def _label_pictures(images: Sequence[Path | None], size: IntArray, kind: str, lo
     there = {folder: {file.name for file in list_images(beside)} for folder, beside in folders.items()}
     found = [
         folders[image.parent] / f"{image.stem}.png"
-        if image is not None and f"{image.stem}.png" in there[image.parent] else None
+        if image is not None and f"{image.stem}.png" in there[image.parent]
+        else None
         for image in images
-    ]  # fmt: skip
+    ]
     return LabelFiles(same_size(found, size, losses), decode_label_numbers) if any(found) else None
 
 

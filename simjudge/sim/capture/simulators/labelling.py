@@ -222,16 +222,21 @@ def with_labels(frames: FrameSet, objects: Objects, labelled: BoolArray, numbers
         ids = np.array([moved.get(int(each), int(each)) for each in predictions.class_id], np.int64)
         predictions = replace(predictions, class_id=ids)
     return replace(
-        frames, objects=objects, labelled=labelled, predictions=predictions,
+        frames,
+        objects=objects,
+        labelled=labelled,
+        predictions=predictions,
         class_names=dict(sorted(numbers.names.items())),
-    )  # fmt: skip
+    )
 
 
 def simulator_forms(simulator: SimulatorFile) -> list[tuple[LabelFields, tuple[str, ...]]]:
     """The simulator's forms of ground truth with their message types, the most exact first."""
     forms: list[tuple[LabelFields | None, tuple[str, ...]]] = [
-        (simulator.pictures, PICTURES), (simulator.solids, SOLIDS), (simulator.boxes, BOXES)
-    ]  # fmt: skip
+        (simulator.pictures, PICTURES),
+        (simulator.solids, SOLIDS),
+        (simulator.boxes, BOXES),
+    ]
     return [(fields, kinds) for fields, kinds in forms if fields is not None]
 
 

@@ -128,8 +128,10 @@ def judge(edges: dict[tuple[Sensor, bool], float], release: Release) -> ProbeRes
     factors: dict[Sensor, Factor] = {}
     radial, notes = set(), []
     for sensor in SENSORS:
-        miss = {f: abs(edges[sensor, False] - expected_edge(SensorRequest((WIDTH, HEIGHT), FIELD), f, lens=False))
-                for f in ("tangent", "linear")}  # fmt: skip
+        miss = {
+            f: abs(edges[sensor, False] - expected_edge(SensorRequest((WIDTH, HEIGHT), FIELD), f, lens=False))
+            for f in ("tangent", "linear")
+        }
         best: Factor = "tangent" if miss["tangent"] <= miss["linear"] else "linear"
         if miss[best] > LIMIT:
             raise SimjudgeError(

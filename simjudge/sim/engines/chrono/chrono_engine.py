@@ -122,8 +122,11 @@ class ChronoEngine(BodyEngine[ChronoBodies]):
             bodies, background = scene_state.bodies, self.scene.background_class
             return labels_of_rays(
                 lambda origins, directions: self.cast_rays(origins, directions, bodies),
-                lens, scene_state.camera, self.things, background,
-            )  # fmt: skip
+                lens,
+                scene_state.camera,
+                self.things,
+                background,
+            )
         found = self._seen(scene_state).labels(lens)
         background = np.isinf(found.depth) & (found.class_id == NO_CLASS)
         return found._replace(class_id=np.where(background, np.uint8(self.scene.background_class), found.class_id))

@@ -161,9 +161,14 @@ def try_vehicle(files: tuple[Path, Path, Path, Path], data: Path) -> None:
     command = [sys.executable, "-m", "simjudge.sim.engines.chrono.json_car", str(data), *map(str, files)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False,
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired as error:
         raise SimjudgeError(f"{files[0]}: Chrono did not build this vehicle in {_SECONDS:g} s") from error
     if done.returncode == 0:

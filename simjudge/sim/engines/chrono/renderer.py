@@ -30,9 +30,14 @@ def _run_elsewhere(what: str, seconds: float) -> subprocess.CompletedProcess[str
     """What this module says as a program: "renderer" or "pictures", in a process of its own."""
     command = [sys.executable, "-m", "simjudge.sim.engines.chrono.renderer", what]
     return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
         stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
 
 
 def vulkan_renderer(seconds: float = _RENDERER_SECONDS) -> str:

@@ -277,9 +277,24 @@ class Integrator:
         base, f0 = colour * (1 - s[4]), colour * s[4] + shading.DIELECTRIC * (1 - s[4])
         metal = shading.again_and_again(colour, s[7]) * s[4]
         return Spot(
-            hit.valid, point, off, normal, facet, -direction, base, metal, f0, s[3], s[5], lookup[2], s[6], s[7],
-            self._emitted(hit, texture), hit, ~behind_face,
-        )  # fmt: skip
+            hit.valid,
+            point,
+            off,
+            normal,
+            facet,
+            -direction,
+            base,
+            metal,
+            f0,
+            s[3],
+            s[5],
+            lookup[2],
+            s[6],
+            s[7],
+            self._emitted(hit, texture),
+            hit,
+            ~behind_face,
+        )
 
     def _emitted(self, hit: Hit, texture: Any) -> Any:
         """The radiance that surfaces send out by themselves; None where none of the scene does."""

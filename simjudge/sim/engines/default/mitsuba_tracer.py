@@ -191,8 +191,10 @@ class RigidTree:
 
 def _brought(frame: Sequence[Any], origin: Any, direction: Any, limit: Any, active: Any) -> tuple[Any, Any, Any]:
     """Rays in a thing's place, from where they enter its box; how far that is; the mask of those that do."""
-    turned = [[frame[3 * k] * v[0] + frame[3 * k + 1] * v[1] + frame[3 * k + 2] * v[2] for k in range(3)]
-              for v in (direction, origin)]  # fmt: skip
+    turned = [
+        [frame[3 * k] * v[0] + frame[3 * k + 1] * v[1] + frame[3 * k + 2] * v[2] for k in range(3)]
+        for v in (direction, origin)
+    ]
     enter, leave = mi.Float(0), limit
     for k in range(3):
         turned[1][k] += frame[9 + k]

@@ -164,8 +164,14 @@ def _find_plane(held, triangles, lamps, plane):  # type: ignore[no-untyped-def]
                 continue
             fits = True
             for other in held:
-                if _rises(corners, other, sign * planes[face, 0], sign * planes[face, 1], sign * planes[face, 2],
-                          sign * planes[face, 3]):  # fmt: skip
+                if _rises(
+                    corners,
+                    other,
+                    sign * planes[face, 0],
+                    sign * planes[face, 1],
+                    sign * planes[face, 2],
+                    sign * planes[face, 3],
+                ):
                     fits = False
                     break
             if fits:

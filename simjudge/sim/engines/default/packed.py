@@ -143,8 +143,9 @@ def sky_light(image: Floats) -> Floats:
     shrink = image.shape[0] >= rows and image.shape[1] >= columns
     how = cv2.INTER_AREA if shrink else cv2.INTER_LINEAR
     # What a cell sends is its radiance by its solid angle, which grows with the cosine of the elevation.
-    flux = cv2.resize(np.dstack([image * weight, np.broadcast_to(weight, (*image.shape[:2], 1))]), (columns, rows),
-                      interpolation=how).astype(np.float64)  # fmt: skip
+    flux = cv2.resize(
+        np.dstack([image * weight, np.broadcast_to(weight, (*image.shape[:2], 1))]), (columns, rows), interpolation=how
+    ).astype(np.float64)
     normal, towards = (_elevations(count) for count in (_NORMALS, rows))
     around = np.cos(2 * math.pi / columns * np.arange(columns))
     up = np.sin(normal)[:, None, None] * np.sin(towards)[None, :, None]

@@ -467,18 +467,29 @@ class NumpyTracer:
         origin, direction = np.broadcast_arrays(origin, direction)
         count = direction.shape[1]
         out = (
-            np.zeros(count, np.float32), np.zeros(count, np.int32), np.zeros(count, np.int32),
-            np.zeros(count, np.float32), np.zeros(count, np.float32),
-        )  # fmt: skip
+            np.zeros(count, np.float32),
+            np.zeros(count, np.int32),
+            np.zeros(count, np.int32),
+            np.zeros(count, np.float32),
+            np.zeros(count, np.float32),
+        )
         origins = np.ascontiguousarray(origin, np.float64)
         limits, mask = (
             np.broadcast_to(np.asarray(limit, np.float64), (count,)).copy(),
             np.broadcast_to(active, (count,)).copy(),
         )
         search(
-            origins, np.ascontiguousarray(direction, np.float64), limits, mask, nearest, tuple(top), self._below,
-            self._rotations, self._positions, out,
-        )  # fmt: skip
+            origins,
+            np.ascontiguousarray(direction, np.float64),
+            limits,
+            mask,
+            nearest,
+            tuple(top),
+            self._below,
+            self._rotations,
+            self._positions,
+            out,
+        )
         return out
 
 

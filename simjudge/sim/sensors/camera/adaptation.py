@@ -35,11 +35,13 @@ from simjudge.sim.sensors.camera.filters import (
 from simjudge.sim.sensors.camera.isp import inverse_gray_world, linear_light, match_exposure, srgb
 
 Numbers = npt.NDArray[np.float64]
-_TO_XYZ = np.array([
-    [0.4124564, 0.3575761, 0.1804375],
-    [0.2126729, 0.7151522, 0.0721750],
-    [0.0193339, 0.1191920, 0.9503041],
-])  # fmt: skip
+_TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
 """Linear sRGB to CIE XYZ (IEC 61966-2-1); each row is divided by the white of D65, its sum."""
 _TO_WHITE_SHARES = _TO_XYZ / _TO_XYZ.sum(1, keepdims=True)
 _FROM_WHITE_SHARES = np.linalg.inv(_TO_WHITE_SHARES)

@@ -45,9 +45,13 @@ def label_message_fields(kind: str, values: LabelImage) -> dict[str, Any]:
     encoding, dtype = _ENCODINGS[kind]
     data = np.ascontiguousarray(values, dtype).reshape(-1).view(np.uint8)
     return {
-        "height": height, "width": width, "encoding": encoding, "is_bigendian": 0, "step": width * dtype.itemsize,
+        "height": height,
+        "width": width,
+        "encoding": encoding,
+        "is_bigendian": 0,
+        "step": width * dtype.itemsize,
         "data": data,
-    }  # fmt: skip
+    }
 
 
 def encode_label_png(values: LabelImage) -> bytes:

@@ -286,9 +286,12 @@ class DepthStepType(FieldType):
         """A name, or a name with parameters; filters of one's own have any."""
         tables = DEPTH_FILTERS.tables()
         own = {
-            "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": {"type": "object"},
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": {"type": "object"},
             "propertyNames": {"not": {"enum": [name for table in tables for name in table["required"]]}},
-        }  # fmt: skip
+        }
         return {"anyOf": [{"type": "string"}, *tables, own]}
 
 
@@ -329,8 +332,13 @@ def depth_message_fields(depth: DepthImage) -> dict[str, Any]:
     height, width = depth.shape
     data = np.ascontiguousarray(depth, "<f4").reshape(-1).view(np.uint8)
     return {
-        "height": height, "width": width, "encoding": ENCODING_32F, "is_bigendian": 0, "step": 4 * width, "data": data,
-    }  # fmt: skip
+        "height": height,
+        "width": width,
+        "encoding": ENCODING_32F,
+        "is_bigendian": 0,
+        "step": 4 * width,
+        "data": data,
+    }
 
 
 def encode_depth_png(depth: DepthImage) -> tuple[bytes, int]:

@@ -275,12 +275,16 @@ def chromatic_aberration(image: AnyImage, *, red: float = 1.0, blue: float = 1.0
     height, width = image.shape[:2]
     for channel, size in ((0, red), (2, blue)):
         if size != 1:
-            back = np.array([[1 / size, 0, (1 - 1 / size) * (width - 1) / 2],
-                             [0, 1 / size, (1 - 1 / size) * (height - 1) / 2]])  # fmt: skip
+            back = np.array(
+                [[1 / size, 0, (1 - 1 / size) * (width - 1) / 2], [0, 1 / size, (1 - 1 / size) * (height - 1) / 2]]
+            )
             out[:, :, channel] = cv2.warpAffine(
-                out[:, :, channel].astype(np.float32), back, (width, height),
-                flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE,
-            )  # fmt: skip
+                out[:, :, channel].astype(np.float32),
+                back,
+                (width, height),
+                flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP,
+                borderMode=cv2.BORDER_REPLICATE,
+            )
     return to_type_of(image, out)
 
 

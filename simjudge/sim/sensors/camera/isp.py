@@ -414,9 +414,16 @@ def emva1288_noise(  # noqa: PLR0913 - the fields of a data sheet
     electrons = _electrons(levels / gain, quantum_efficiency, photons)
     per_electron = gain / levels
     noise = SensorNoise(
-        electrons, per_electron, temporal_dark_noise * per_electron, 0.0, capacity, levels, dsnu, prnu / 100,
+        electrons,
+        per_electron,
+        temporal_dark_noise * per_electron,
+        0.0,
+        capacity,
+        levels,
+        dsnu,
+        prnu / 100,
         int(device),
-    )  # fmt: skip
+    )
     return noise.apply(image, seed, amplification)
 
 
@@ -425,8 +432,10 @@ def _check_data_sheet(bit_depth: float, dark_noise: float, dsnu: float, prnu: fl
     whole = float(bit_depth).is_integer() and 1 <= bit_depth <= 16
     require(whole, f"{name}: bit_depth {bit_depth}; a whole number 1..16 is needed")
     for what, value, unit in (
-        ("temporal_dark_noise", dark_noise, "electrons"), ("dsnu", dsnu, "electrons"), ("prnu", prnu, "percent"),
-    ):  # fmt: skip
+        ("temporal_dark_noise", dark_noise, "electrons"),
+        ("dsnu", dsnu, "electrons"),
+        ("prnu", prnu, "percent"),
+    ):
         require(0 <= value < math.inf, f"{name}: {what} {value}; {unit}, 0 or more, are needed")
     require(prnu <= 100, f"{name}: prnu {prnu}; percent, 100 at most, are needed")
     require(float(device).is_integer() and device >= 0, f"{name}: device {device}; a whole number from 0 is needed")

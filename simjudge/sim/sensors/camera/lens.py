@@ -53,8 +53,15 @@ def angles_around(xyz: FloatArray) -> FloatArray:
     return angles
 
 
-_TERMS = {"pinhole": (3,), "fov": (3,), "radial": (3,), "equidistant": (4,), "plumb_bob": (4, 5),
-          "rational_polynomial": (8, 12, 14), "equirectangular": (3,)}  # fmt: skip
+_TERMS = {
+    "pinhole": (3,),
+    "fov": (3,),
+    "radial": (3,),
+    "equidistant": (4,),
+    "plumb_bob": (4, 5),
+    "rational_polynomial": (8, 12, 14),
+    "equirectangular": (3,),
+}
 """How many coefficients each model may have; those of a pinhole, a fov and an equirectangular lens are 0."""
 MODELS = tuple(_TERMS)
 OPENCV_MODELS = ("plumb_bob", "rational_polynomial")

@@ -219,8 +219,10 @@ def read_rig(given: str | Path | Camera) -> Rig:
         raise document.error(("driver",), f"there is no camera {one_line(driver)}{nearest_name(driver, names)}")
     first = cameras[names.index(driver)]
     if first[0].follow is not None:
-        raise document.error(("driver",) if document.content.driver else ("cameras", driver),
-                             "a camera that follows cannot drive; name another as driver")  # fmt: skip
+        raise document.error(
+            ("driver",) if document.content.driver else ("cameras", driver),
+            "a camera that follows cannot drive; name another as driver",
+        )
     return Rig(path, (first, *(each for each in cameras if each is not first)))
 
 

@@ -97,10 +97,13 @@ def frequency_difference(
     moves = _motions(fit)
     moved = _best([fit.run(_start(move), move[0], moved=True) for move in moves])
     sharp = _best([fit.run(_start(None, each), sharp=True) for each in _SHARPENED])
-    both = _best([
-        fit.run(_start(move, each), move[0], moved=True, sharp=True)
-        for move in (moves[0], (moved.side, float(moved.x[3]), float(moved.x[4]))) for each in _SHARPENED[::2]
-    ])  # fmt: skip
+    both = _best(
+        [
+            fit.run(_start(move, each), move[0], moved=True, sharp=True)
+            for move in (moves[0], (moved.side, float(moved.x[3]), float(moved.x[4])))
+            for each in _SHARPENED[::2]
+        ]
+    )
     for found in (moved, sharp, both):
         if found.believed and found.left <= _BETTER * best.left:
             best = found
@@ -160,8 +163,9 @@ class _Fit(ShortRepr):
         of_a = seen(self.a, -1, moves=side == "a")
         return np.asarray(of_a - of_b)
 
-    def run(self, begin: FloatArray, side: str = "b", *, moved: bool = False, sharp: bool = False,
-            precise: bool = False) -> _Found:  # fmt: skip
+    def run(
+        self, begin: FloatArray, side: str = "b", *, moved: bool = False, sharp: bool = False, precise: bool = False
+    ) -> _Found:
         """Fit the free parameters from a start."""
         free = [0, 1, 2, *([3, 4] if moved else []), *([5, 6] if sharp else [])]
         low = np.array([-5, -36, -1000, -LONGEST, -LONGEST, -MOST_SHARPENING, NARROWEST_RADIUS])
@@ -174,9 +178,17 @@ class _Fit(ShortRepr):
 
         inside = np.clip(begin[free], low[free] + 1e-9, high[free] - 1e-9)
         scale = np.array([1, 1, 1, 1, 1, 1, 1.0])[free]
-        done = least_squares(left, inside, bounds=(low[free], high[free]), loss="soft_l1", f_scale=0.3,
-                             x_scale=scale, diff_step=1e-3, max_nfev=90 if precise else 30,
-                             ftol=1e-6 if precise else 1e-3)  # fmt: skip
+        done = least_squares(
+            left,
+            inside,
+            bounds=(low[free], high[free]),
+            loss="soft_l1",
+            f_scale=0.3,
+            x_scale=scale,
+            diff_step=1e-3,
+            max_nfev=90 if precise else 30,
+            ftol=1e-6 if precise else 1e-3,
+        )
         x = begin.copy()
         x[free] = done.x
         return _Found(x, float(2 * done.cost / len(_SQUARED)), side, moved, sharp)
@@ -209,8 +221,11 @@ def _motions(fit: _Fit) -> list[_Move]:
     side, rest = ("b", "a") if high >= -low else ("a", "b")
     first, other = (first, other) if side == "b" else (other, first)
     length = math.hypot(*first)
-    return [(side, first[0], first[1]), (rest, other[0], other[1]),
-            *((side, first[0] * each / length, first[1] * each / length) for each in _OTHER_LENGTHS)]  # fmt: skip
+    return [
+        (side, first[0], first[1]),
+        (rest, other[0], other[1]),
+        *((side, first[0] * each / length, first[1] * each / length) for each in _OTHER_LENGTHS),
+    ]
 
 
 @cache
@@ -331,8 +346,11 @@ class CameraDifference:
             "noise": [("sigma", max(self.shot, self.read), (MOST_NOISE,))],
             "sharpening": [("amount", abs(self.sharpening), (MOST_SHARPENING,))],
         }
-        return [parameter for parameter, value, ends in found.get(name, ())
-                if any(math.isclose(value, end, rel_tol=0.02) for end in ends)]  # fmt: skip
+        return [
+            parameter
+            for parameter, value, ends in found.get(name, ())
+            if any(math.isclose(value, end, rel_tol=0.02) for end in ends)
+        ]
 
 
 @dataclass(frozen=True)

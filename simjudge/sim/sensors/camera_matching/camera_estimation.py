@@ -130,9 +130,13 @@ def sample_pictures(frames: FrameSet, count: int = SAMPLE) -> list[RgbImage]:
 
 
 def estimate_difference(
-    a: Sequence[RgbImage], b: Sequence[RgbImage], *, rounds: int = ROUNDS, start: CameraDifference | None = None,
+    a: Sequence[RgbImage],
+    b: Sequence[RgbImage],
+    *,
+    rounds: int = ROUNDS,
+    start: CameraDifference | None = None,
     advance: Advance | None = None,
-) -> CameraDifference:  # fmt: skip
+) -> CameraDifference:
     """Estimate what leads from B's pictures to pictures as A's camera makes them.
 
     Args:
@@ -202,8 +206,10 @@ def _vignetting(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 def _aberration(pair: PicturePair, found: CameraDifference) -> CameraDifference:
     """Sizes of red and blue: what is left is put behind what was found."""
     a, b = (colour_sizes(each) for each in pair.statistics(found))
-    red, blue = (float(np.clip(size * (1 + left), *SIZES))
-                 for size, left in zip((found.red_size, found.blue_size), a - b, strict=True))  # fmt: skip
+    red, blue = (
+        float(np.clip(size * (1 + left), *SIZES))
+        for size, left in zip((found.red_size, found.blue_size), a - b, strict=True)
+    )
     return replace(found, red_size=red, blue_size=blue)
 
 
@@ -299,8 +305,16 @@ def _jpeg(pair: PicturePair, found: CameraDifference) -> CameraDifference:
 
 
 _ESTIMATORS: tuple[Callable[[PicturePair, CameraDifference], CameraDifference], ...] = (
-    _mosaic, _haze, _tone, _vignetting, _aberration, _frequencies, _blur, _noise, _jpeg,
-)  # fmt: skip
+    _mosaic,
+    _haze,
+    _tone,
+    _vignetting,
+    _aberration,
+    _frequencies,
+    _blur,
+    _noise,
+    _jpeg,
+)
 
 
 REFITS = 5
@@ -321,9 +335,15 @@ class EstimationError:
 
 
 def estimation_error(
-    a: Sequence[RgbImage], b: Sequence[RgbImage], found: CameraDifference, *, paired: bool, seed: int,
-    refits: int = REFITS, advance: Advance | None = None,
-) -> EstimationError:  # fmt: skip
+    a: Sequence[RgbImage],
+    b: Sequence[RgbImage],
+    found: CameraDifference,
+    *,
+    paired: bool,
+    seed: int,
+    refits: int = REFITS,
+    advance: Advance | None = None,
+) -> EstimationError:
     """Estimate a difference again, on drawn pictures and on pictures for which it is known.
 
     Args:
@@ -347,8 +367,17 @@ def estimation_error(
 
 def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDifference:
     """The estimate, less by what the second one is larger, inside the ranges that are looked for."""
-    ends = {"gain": GAINS, "red": GAINS, "blue": GAINS, "exponent": EXPONENTS, "red_size": SIZES, "blue_size": SIZES,
-            "shot": (0.0, np.inf), "read": (0.0, np.inf), "radius": (0.1, 10.0)}  # fmt: skip
+    ends = {
+        "gain": GAINS,
+        "red": GAINS,
+        "blue": GAINS,
+        "exponent": EXPONENTS,
+        "red_size": SIZES,
+        "blue_size": SIZES,
+        "shot": (0.0, np.inf),
+        "read": (0.0, np.inf),
+        "radius": (0.1, 10.0),
+    }
     changed: dict[str, Any] = {}
     for each in fields(found):
         first, second = getattr(found, each.name), getattr(again, each.name)

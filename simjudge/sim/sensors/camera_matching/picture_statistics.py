@@ -111,8 +111,16 @@ def measure_picture(image: RgbImage) -> PictureStatistics:
     luminance = image.astype(np.float32) @ _LUMINANCE
     planes = [image[:, :, 0], image[:, :, 1], image[:, :, 2], np.rint(luminance).astype(np.uint8)]
     values = np.stack([np.bincount(plane.ravel(), minlength=LEVELS) for plane in planes]).astype(np.float64)
-    return PictureStatistics(values, _detail(image), _edges(luminance), _coefficients(image), _mosaic(image),
-                             _rings(luminance), _spectrum(luminance), _colour_shift(image))  # fmt: skip
+    return PictureStatistics(
+        values,
+        _detail(image),
+        _edges(luminance),
+        _coefficients(image),
+        _mosaic(image),
+        _rings(luminance),
+        _spectrum(luminance),
+        _colour_shift(image),
+    )
 
 
 def _detail(image: RgbImage) -> FloatArray:

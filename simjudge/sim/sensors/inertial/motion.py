@@ -93,9 +93,13 @@ class Motion(ShortRepr):
         """Some of the samples."""
         optional = [None if each is None else each[part] for each in (self.acceleration, self.angular_acceleration)]
         return Motion(
-            self.stamp[part], self.position[part], self.orientation[part], self.velocity[part],
-            self.angular_velocity[part], *optional,
-        )  # fmt: skip
+            self.stamp[part],
+            self.position[part],
+            self.orientation[part],
+            self.velocity[part],
+            self.angular_velocity[part],
+            *optional,
+        )
 
     def join(self, later: Motion) -> Motion:
         """These samples and later ones."""
@@ -155,8 +159,12 @@ def motion_of_trajectory(
     motion = _smoothed(trajectory, stamp, step, smoothing) if smoothing else _through(trajectory, stamp, seconds)
     strongest = float(np.abs(motion.acceleration).max()) if motion.acceleration is not None else 0.0
     if strongest > _STRONG:
-        log.warning("%s: its poses have accelerations of up to %.0f m/s^2, which is their noise; a smoothing of some"
-                    " tenths of a second takes it away", trajectory.name, strongest)  # fmt: skip
+        log.warning(
+            "%s: its poses have accelerations of up to %.0f m/s^2, which is their noise; a smoothing of some"
+            " tenths of a second takes it away",
+            trajectory.name,
+            strongest,
+        )
     return motion
 
 
@@ -377,12 +385,15 @@ def enu_to_geodetic(metres: FloatArray, reference: Triple) -> FloatArray:
     outward = math.cos(phi) * up - math.sin(phi) * north
     x, y, z = geodetic_to_ecef(*reference)
     return ecef_to_geodetic(
-        np.stack([
-            x + math.cos(lam) * outward - math.sin(lam) * east,
-            y + math.sin(lam) * outward + math.cos(lam) * east,
-            z + math.cos(phi) * north + math.sin(phi) * up,
-        ], -1)
-    )  # fmt: skip
+        np.stack(
+            [
+                x + math.cos(lam) * outward - math.sin(lam) * east,
+                y + math.sin(lam) * outward + math.cos(lam) * east,
+                z + math.cos(phi) * north + math.sin(phi) * up,
+            ],
+            -1,
+        )
+    )
 
 
 def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
@@ -398,11 +409,14 @@ def geodetic_to_enu(places: FloatArray, reference: Triple) -> FloatArray:
     lam, phi = math.radians(reference[0]), math.radians(reference[1])
     x, y, z = (_ecef(places[:, 1], places[:, 0], places[:, 2]) - geodetic_to_ecef(*reference)).T
     outward = math.cos(lam) * x + math.sin(lam) * y
-    return np.stack([
-        math.cos(lam) * y - math.sin(lam) * x,
-        math.cos(phi) * z - math.sin(phi) * outward,
-        math.sin(phi) * z + math.cos(phi) * outward,
-    ], -1)  # fmt: skip
+    return np.stack(
+        [
+            math.cos(lam) * y - math.sin(lam) * x,
+            math.cos(phi) * z - math.sin(phi) * outward,
+            math.sin(phi) * z + math.cos(phi) * outward,
+        ],
+        -1,
+    )
 
 
 def ecef_to_geodetic(points: FloatArray) -> FloatArray:

@@ -272,8 +272,11 @@ class MagnetometerFields(_GeoreferencedFields):
         given: Measure | None = getattr(self, name)
         found = None if given is None else given.si(FIELD.base, name)
         if found is not None and math.hypot(*found) > _STRONGEST:
-            raise conflict(f"is {math.hypot(*found):.3g} T, and the earth's field is 25 to 65 uT; give the unit, as in"
-                           " [1 uT, 20 uT, -44 uT]", name)  # fmt: skip
+            raise conflict(
+                f"is {math.hypot(*found):.3g} T, and the earth's field is 25 to 65 uT; give the unit, as in"
+                " [1 uT, 20 uT, -44 uT]",
+                name,
+            )
         return found
 
     def spec(self, name: str) -> MagnetometerSpec:

@@ -304,11 +304,24 @@ def estimate_beams(
         notes.append("whether the head deviates likewise in the next turn: there is one turn")
     return BeamEstimate(
         _ring_table(points, head, beat.offset if timed else np.full(len(beat.offset), np.nan)),
-        place.step, period, place.columns, place.field_of_view, float(wrapped(head.start[:1])[0]), head.speed < 0,
-        place.step / (2 * math.pi * period), knots, timed, points.turn, points.ring,
-        beat.column + place.shift[points.turn], points.used, head.start,
-        beat.begin - period * place.shift if timed else np.zeros(len(turns)), tuple(notes), losses,
-    )  # fmt: skip
+        place.step,
+        period,
+        place.columns,
+        place.field_of_view,
+        float(wrapped(head.start[:1])[0]),
+        head.speed < 0,
+        place.step / (2 * math.pi * period),
+        knots,
+        timed,
+        points.turn,
+        points.ring,
+        beat.column + place.shift[points.turn],
+        points.used,
+        head.start,
+        beat.begin - period * place.shift if timed else np.zeros(len(turns)),
+        tuple(notes),
+        losses,
+    )
 
 
 def _ring_table(points: RingPoints, head: HeadTurning, delay: FloatArray) -> tuple[RingEstimate, ...]:
@@ -316,8 +329,14 @@ def _ring_table(points: RingPoints, head: HeadTurning, delay: FloatArray) -> tup
     for k, rows in enumerate(points.of_ring):
         elevation, residual = points.elevation[rows], head.residual[rows]
         middle = float(np.median(elevation))
-        rings.append(RingEstimate(
-            middle, float(head.offset[k]), float(delay[k]), _NORMAL * float(np.median(np.abs(elevation - middle))),
-            _NORMAL * float(np.median(np.abs(residual))), len(rows),
-        ))  # fmt: skip
+        rings.append(
+            RingEstimate(
+                middle,
+                float(head.offset[k]),
+                float(delay[k]),
+                _NORMAL * float(np.median(np.abs(elevation - middle))),
+                _NORMAL * float(np.median(np.abs(residual))),
+                len(rows),
+            )
+        )
     return tuple(rings)

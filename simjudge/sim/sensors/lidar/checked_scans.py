@@ -116,10 +116,17 @@ def scan_of_table(table: Table, where: str, stamp: int = NO_STAMP, pose: Pose | 
     """
     points = lidar_points(table, where)
     return CheckedScan(
-        where, stamp, points.stored.astype(np.float64), points.ring, points.time, points.time_trouble,
-        None if points.intensity is None else points.intensity.astype(np.float64), _marks(table[~points.seen]), pose,
+        where,
+        stamp,
+        points.stored.astype(np.float64),
+        points.ring,
+        points.time,
+        points.time_trouble,
+        None if points.intensity is None else points.intensity.astype(np.float64),
+        _marks(table[~points.seen]),
+        pose,
         points.time_note,
-    )  # fmt: skip
+    )
 
 
 def _marks(table: Table) -> dict[str, int]:

@@ -73,8 +73,9 @@ class RingSamples(ShortRepr):
         """Both numbers, over all rings."""
         whole, lost = int(self.whole.sum()), int(self.lost.sum())
         if whole < _LEAST_TRIPLES:
-            raise SimjudgeError(f"{whole} triples of points on one surface; {_LEAST_TRIPLES} are needed to tell noise"
-                                " and drop-out")  # fmt: skip
+            raise SimjudgeError(
+                f"{whole} triples of points on one surface; {_LEAST_TRIPLES} are needed to tell noise and drop-out"
+            )
         noise = _DEVIATIONS * float(np.median(np.abs(self.deviation - np.median(self.deviation))))
         return RingStatistics(noise, lost / (lost + whole), lost + whole)
 

@@ -253,10 +253,13 @@ def number_rings(turns: Sequence[MeasuredTurn], rings: int | None, losses: Losse
     turn = np.repeat(np.arange(len(turns)), [len(each) for each in turns])[keep]
     times = [each.time for each in turns if each.time is not None]
     return RingPoints(
-        turn, rank[ring], np.concatenate([each.azimuth for each in turns])[keep], elevation,
+        turn,
+        rank[ring],
+        np.concatenate([each.azimuth for each in turns])[keep],
+        elevation,
         np.concatenate(times)[keep] if len(times) == len(turns) else None,
         tuple(np.split(keep, np.cumsum([len(each) for each in turns])[:-1])),
-    )  # fmt: skip
+    )
 
 
 def _clusters(elevation: FloatArray, rings: int | None, where: str) -> Indices:

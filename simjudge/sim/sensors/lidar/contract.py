@@ -60,9 +60,7 @@ def check_beams(scans: Sequence[CheckedScan]) -> CheckOutcome:
     widest, farthest = max(spread, key=spread.__getitem__), max(drift, key=drift.__getitem__)
     figure = f"spread {spread[widest]:.3f}, between scans {drift[farthest]:.3f} degrees"
     note = f"ring {widest if spread[widest] > UNSTEADY_DEG else farthest}"
-    return CheckOutcome.measured(
-        BEAMS, figure, limit, note, good=max(spread[widest], drift[farthest]) <= UNSTEADY_DEG
-    )  # fmt: skip
+    return CheckOutcome.measured(BEAMS, figure, limit, note, good=max(spread[widest], drift[farthest]) <= UNSTEADY_DEG)
 
 
 def check_empty(scans: Sequence[CheckedScan]) -> CheckOutcome:
@@ -121,8 +119,9 @@ def check_wall(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcome
     figure = f"{noise:.4f} m, drift {drift:.4f} m in {len(cells.range)} scans"
     good = noise <= RANGE_NOISE and drift <= RANGE_DRIFT
     return (
-        CheckOutcome.measured(WALL_RANGE, figure, of_range, good=good), _check_intensity(cells, walls, of_intensity)
-    )  # fmt: skip
+        CheckOutcome.measured(WALL_RANGE, figure, of_range, good=good),
+        _check_intensity(cells, walls, of_intensity),
+    )
 
 
 def _check_intensity(cells: _Cells, walls: BoolArray, limit: str) -> CheckOutcome:
@@ -276,8 +275,9 @@ def check_rate(scans: Sequence[CheckedScan]) -> CheckOutcome:
     if (interval <= 0).any():
         at = int(np.argmax(interval <= 0)) + 1
         back = int((interval <= 0).sum())
-        return CheckOutcome.measured(RATE, f"{back} stamps that do not rise", limit, f"first at {scans[at].where}",
-                                     good=False)  # fmt: skip
+        return CheckOutcome.measured(
+            RATE, f"{back} stamps that do not rise", limit, f"first at {scans[at].where}", good=False
+        )
     worst = int(np.argmax(np.abs(interval - usual)))
     off = abs(float(interval[worst]) - usual) / usual
     figure = f"{1 / usual:.4g} Hz, intervals within {off:.1%}"
@@ -333,14 +333,20 @@ def check_times(scans: Sequence[CheckedScan]) -> tuple[CheckOutcome, CheckOutcom
     longest, worst = int(np.argmax(span)), int(np.argmax([fit.off_deg for fit in fits]))
     return (
         CheckOutcome.measured(
-            TIMES, f"{span[longest] * 1e3:.4g} ms, {span[longest] / turn:.3f} turns{unit}", times,
-            f"longest in {timed[longest].where}", good=span[longest] <= TURN_SLACK * turn,
+            TIMES,
+            f"{span[longest] * 1e3:.4g} ms, {span[longest] / turn:.3f} turns{unit}",
+            times,
+            f"longest in {timed[longest].where}",
+            good=span[longest] <= TURN_SLACK * turn,
         ),
         CheckOutcome.measured(
-            HEAD, f"95 % within {fits[worst].off_deg:.2f} degrees", head, f"worst in {timed[worst].where}",
+            HEAD,
+            f"95 % within {fits[worst].off_deg:.2f} degrees",
+            head,
+            f"worst in {timed[worst].where}",
             good=fits[worst].off_deg <= OFF_HEAD_DEG,
         ),
-    )  # fmt: skip
+    )
 
 
 def check_order(scans: Sequence[CheckedScan]) -> CheckOutcome:
@@ -351,19 +357,26 @@ def check_order(scans: Sequence[CheckedScan]) -> CheckOutcome:
         return CheckOutcome.unknown(ORDER, by_time, f"no scan of {_LEAST_POINTS} points")
     if all(scan.time is not None for scan in full):
         rings = [np.zeros(len(scan), np.int64) if scan.ring is None else scan.ring for scan in full]
-        late = [float(late_points(ring, scan.time).mean()) for ring, scan in zip(rings, full, strict=True)
-                if scan.time is not None]  # fmt: skip
+        late = [
+            float(late_points(ring, scan.time).mean())
+            for ring, scan in zip(rings, full, strict=True)
+            if scan.time is not None
+        ]
         worst = int(np.argmax(late))
-        return CheckOutcome.measured(ORDER, f"{late[worst]:.2%} late", by_time, f"worst in {full[worst].where}",
-                                     good=late[worst] <= LATE)  # fmt: skip
+        return CheckOutcome.measured(
+            ORDER, f"{late[worst]:.2%} late", by_time, f"worst in {full[worst].where}", good=late[worst] <= LATE
+        )
     against = [_backwards(scan) for scan in full]
     worst = int(np.argmax(against))
     if full[worst].ring is None and BACKWARDS < against[worst] < _SHUFFLED:
         return CheckOutcome.unknown(ORDER, by_azimuth, "neither times nor rings, and the azimuths do not tell")
     return CheckOutcome.measured(
-        ORDER, f"{against[worst]:.2%} of steps backwards", by_azimuth, f"worst in {full[worst].where}",
+        ORDER,
+        f"{against[worst]:.2%} of steps backwards",
+        by_azimuth,
+        f"worst in {full[worst].where}",
         good=against[worst] <= BACKWARDS,
-    )  # fmt: skip
+    )
 
 
 class _HeadFit(NamedTuple):
@@ -443,6 +456,11 @@ def check_lidar(
 def check_scans(scans: Sequence[CheckedScan]) -> list[CheckOutcome]:
     """Make all checks."""
     return [
-        check_rate(scans), check_turns(scans), *check_times(scans), check_order(scans), check_beams(scans),
-        check_empty(scans), *check_wall(scans),
-    ]  # fmt: skip
+        check_rate(scans),
+        check_turns(scans),
+        *check_times(scans),
+        check_order(scans),
+        check_beams(scans),
+        check_empty(scans),
+        *check_wall(scans),
+    ]

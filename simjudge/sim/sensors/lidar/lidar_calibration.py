@@ -67,8 +67,9 @@ def lidar_table(estimate: BeamEstimate, ranges: tuple[float, float], mount: Pose
 
 def sensor_text(tables: dict[str, dict[str, Any]], comments: list[str]) -> str:
     """A sensor file."""
-    lines = [part for line in comments for part in textwrap.wrap(line, _WIDTH, initial_indent="# ",
-                                                                 subsequent_indent="# ")]  # fmt: skip
+    lines = [
+        part for line in comments for part in textwrap.wrap(line, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    ]
     for name, table in tables.items():
         lines.append(f"{name}:")
         for field, value in table.items():

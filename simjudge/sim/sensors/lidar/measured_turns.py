@@ -123,8 +123,9 @@ class TurnBuilder:
             self.note(f"{self._empty} beams without a return (NaN, or 0 0 0)")
         timed = [turn for turn in self._turns if turn.time is not None]
         if 0 < len(timed) < len(self._turns):
-            self.lidar.losses.add("turns without usable times, beside others that have them", where,
-                                  len(self._turns) - len(timed))  # fmt: skip
+            self.lidar.losses.add(
+                "turns without usable times, beside others that have them", where, len(self._turns) - len(timed)
+            )
         about = self.lidar
         return MeasuredLidar(about.name, tuple(timed or self._turns), about.mount, about.notes, about.losses)
 
@@ -217,10 +218,14 @@ def raw_table(file: Path, fields: Sequence[str]) -> Table:
         raise UsageError(f"--fields {','.join(fields)}: x, y, z are needed, each once, and any of {names}")
     # What does not matter is a gap between the others.
     kept = [(name, 4 * number) for number, name in enumerate(fields) if name != "_"]
-    layout = np.dtype({
-        "names": [name for name, _ in kept], "formats": ["<f4"] * len(kept), "offsets": [at for _, at in kept],
-        "itemsize": 4 * len(fields),
-    })  # fmt: skip
+    layout = np.dtype(
+        {
+            "names": [name for name, _ in kept],
+            "formats": ["<f4"] * len(kept),
+            "offsets": [at for _, at in kept],
+            "itemsize": 4 * len(fields),
+        }
+    )
     data = read_bytes(file, _LARGEST)
     if not data or len(data) % layout.itemsize:
         raise SimjudgeError(
@@ -287,9 +292,12 @@ def _read_argoverse(path: Path) -> list[MeasuredLidar]:
         mount = Pose(tuple(mount_position), tuple(mount_orientation / np.linalg.norm(mount_orientation)))
         points = _at_own_instant(stored[rows].astype(np.float64), offset[rows], car)
         turn = MeasuredTurn(
-            f"{path} ({name})", mount.to_body(points), rounding_angle(stored[rows], mount_position),
-            laser[rows] - lowest, offset[rows] - offset[rows].min(),
-        )  # fmt: skip
+            f"{path} ({name})",
+            mount.to_body(points),
+            rounding_angle(stored[rows], mount_position),
+            laser[rows] - lowest,
+            offset[rows] - offset[rows].min(),
+        )
         builder = TurnBuilder(name)
         builder.add_turn(turn)
         made = builder.build(str(path))

@@ -106,9 +106,13 @@ def beam_returns(
         _single(ranges[:, 0], intensity[:, 0], threshold, found)
     else:
         _group(
-            np.ascontiguousarray(ranges), np.ascontiguousarray(intensity), np.inf if returns == "mean" else resolution,
-            _MODES.index(returns), threshold, (found.range, found.intensity, found.sample),
-        )  # fmt: skip
+            np.ascontiguousarray(ranges),
+            np.ascontiguousarray(intensity),
+            np.inf if returns == "mean" else resolution,
+            _MODES.index(returns),
+            threshold,
+            (found.range, found.intensity, found.sample),
+        )
     return found
 
 

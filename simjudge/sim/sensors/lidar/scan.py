@@ -118,9 +118,18 @@ def measure(
         points, true_points = (deskewed(each, cloud.time, sensor) for each in (points, true_points))
     thing = hits.thing.reshape(len(beams), -1)[np.nonzero(seen)[0], returns.sample[seen]]
     return Scan(
-        points, cloud.intensity, cloud.ring, cloud.column, cloud.time, cloud.range, cloud.azimuth, cloud.elevation,
-        true_points, thing[cloud.row], len(beams),
-    )  # fmt: skip
+        points,
+        cloud.intensity,
+        cloud.ring,
+        cloud.column,
+        cloud.time,
+        cloud.range,
+        cloud.azimuth,
+        cloud.elevation,
+        true_points,
+        thing[cloud.row],
+        len(beams),
+    )
 
 
 def _exact_cloud(
@@ -133,9 +142,17 @@ def _exact_cloud(
     if about.calibrated and np.isfinite(about.falloff):
         intensity = intensity / np.minimum((about.falloff / ranges) ** 2, 1.0)
     return MeasuredCloud(
-        lidar.name, stamp, ranges, beams.azimuth[row], beams.elevation[row], intensity * about.scale,
-        beams.ring[row], beams.column[row], beams.time[row] - lidar.window, np.arange(len(row)),
-    )  # fmt: skip
+        lidar.name,
+        stamp,
+        ranges,
+        beams.azimuth[row],
+        beams.elevation[row],
+        intensity * about.scale,
+        beams.ring[row],
+        beams.column[row],
+        beams.time[row] - lidar.window,
+        np.arange(len(row)),
+    )
 
 
 def _by_range(returns: BeamReturns) -> BeamReturns:
@@ -247,10 +264,17 @@ def scan_message(find: Callable[[str], Any], header: Any, lidar: Lidar, scan: Sc
     intensities = np.zeros(lidar.columns, np.float32)
     ranges[scan.column], intensities[scan.column] = scan.range, scan.intensity
     return find(SCAN_TYPE)(
-        header=header, angle_min=start, angle_max=start + increment * (lidar.columns - 1), angle_increment=increment,
-        time_increment=lidar.window / lidar.columns, scan_time=1 / lidar.rate, range_min=lidar.range[0],
-        range_max=lidar.range[1], ranges=ranges, intensities=intensities,
-    )  # fmt: skip
+        header=header,
+        angle_min=start,
+        angle_max=start + increment * (lidar.columns - 1),
+        angle_increment=increment,
+        time_increment=lidar.window / lidar.columns,
+        scan_time=1 / lidar.rate,
+        range_min=lidar.range[0],
+        range_max=lidar.range[1],
+        ranges=ranges,
+        intensities=intensities,
+    )
 
 
 def scan_points(message: Any) -> FloatArray:

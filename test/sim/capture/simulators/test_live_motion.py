@@ -115,8 +115,9 @@ def test_poses_that_are_none_are_counted():
     for x in (1.0, 4.0):
         motions.add_pose("/pose", pose_at(2, Pose.from_euler(x, 0, 0))[2], losses)
     assert losses.counts == {
-        "poses with numbers that are not finite": 1, "poses that contradict another one of the same stamp": 1,
-    }  # fmt: skip
+        "poses with numbers that are not finite": 1,
+        "poses that contradict another one of the same stamp": 1,
+    }
 
 
 def bad(stamp):

@@ -38,10 +38,16 @@ def test_every_form_is_judged_end_to_end(tmp_path, form):
     more = [f"--class={each}" for each in FORMS[form][2]]
     for arguments in (
         ["convert", str(recorded(tmp_path, form)), str(labelled), f"--simulator={simulator(tmp_path, form)}", *more],
-        ["detect", str(labelled), "--model=cones_red_green", f"--out={seen}", "--rename=red=car",
-         "--rename=green=truck"],
+        [
+            "detect",
+            str(labelled),
+            "--model=cones_red_green",
+            f"--out={seen}",
+            "--rename=red=car",
+            "--rename=green=truck",
+        ],
         ["compare", seen, seen, f"--out={tmp_path / 'report'}", "--draws=20"],
-    ):  # fmt: skip
+    ):
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (arguments, done.output, done.exception)
 

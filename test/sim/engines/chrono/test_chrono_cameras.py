@@ -125,9 +125,19 @@ def test_requests_are_planned_once():
 
 @pytest.mark.parametrize(
     ("rays", "scene_states", "each"),
-    [(1, 1, 1), (16, 1, 16), (1, 4, 1), (4, 4, 4), (16, 4, 4), (64, 4, 16), (16, 2, 4), (36, 3, 9), (256, 16, 16),
-     (4, 100, 4)],
-)  # fmt: skip
+    [
+        (1, 1, 1),
+        (16, 1, 16),
+        (1, 4, 1),
+        (4, 4, 4),
+        (16, 4, 4),
+        (64, 4, 16),
+        (16, 2, 4),
+        (36, 3, 9),
+        (256, 16, 16),
+        (4, 100, 4),
+    ],
+)
 def test_rays_are_dealt_to_the_scene_states(rays, scene_states, each):
     """No more rays in all than without blur, but for 2 x 2 an instant, where so many are asked for."""
     assert rays_of_a_scene_state(rays, scene_states) == each

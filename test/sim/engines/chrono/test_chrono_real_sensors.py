@@ -180,9 +180,26 @@ def test_the_ideal_imu_on_a_body_that_turns_and_is_thrown(tmp_path):
         position, q, velocity = body.GetPos(), body.GetRot(), body.GetLinVel()
         turn, pull = body.GetAngVelLocal(), body.GetLinAcc()
         rows.append(
-            [position.x, position.y, position.z, q.e1, q.e2, q.e3, q.e0, velocity.x, velocity.y, velocity.z,
-             turn.x, turn.y, turn.z, pull.x, pull.y, pull.z, *(getattr(body.GetAngAccLocal(), k) for k in "xyz")]
-        )  # fmt: skip
+            [
+                position.x,
+                position.y,
+                position.z,
+                q.e1,
+                q.e2,
+                q.e3,
+                q.e0,
+                velocity.x,
+                velocity.y,
+                velocity.z,
+                turn.x,
+                turn.y,
+                turn.z,
+                pull.x,
+                pull.y,
+                pull.z,
+                *(getattr(body.GetAngAccLocal(), k) for k in "xyz"),
+            ]
+        )
         buffers = made["gyroscope"].GetMostRecentGyroBuffer(), made["accelerometer"].GetMostRecentAccelBuffer()
         read.append([*buffers[0].GetGyroData()[:3], *buffers[1].GetAccelData()[:3]])
     table, read = np.array(rows), np.array(read)

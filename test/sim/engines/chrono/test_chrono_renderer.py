@@ -43,11 +43,19 @@ def test_what_is_printed_is_read():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("to", "says", "then", "answer"), [
-    (2, FALLBACK, "pass", "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"),
-    (1, "Chrono::Sensor Vulkan RT device: llvmpipe", "pass", "Vulkan RT, device llvmpipe"),
-    (2, "vkCreateDevice: lost", "os.abort()", "Vulkan RT, on what is unknown: the probe ended with SIGABRT: vkCreate"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("to", "says", "then", "answer"),
+    [
+        (2, FALLBACK, "pass", "Vulkan RT's fallback on the processor: No Vulkan physical devices were found"),
+        (1, "Chrono::Sensor Vulkan RT device: llvmpipe", "pass", "Vulkan RT, device llvmpipe"),
+        (
+            2,
+            "vkCreateDevice: lost",
+            "os.abort()",
+            "Vulkan RT, on what is unknown: the probe ended with SIGABRT: vkCreate",
+        ),
+    ],
+)
 def test_a_process_of_its_own_is_asked(tmp_path, monkeypatch, to, says, then, answer):
     package = tmp_path / "pychrono"
     package.mkdir()

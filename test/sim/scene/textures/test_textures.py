@@ -20,8 +20,16 @@ from simjudge.sim.scene.textures.noise import (
 )
 
 TILEABLE = {
-    "brick", "brushed_metal", "carpet", "concrete", "floor_tiles", "plaster", "terrazzo", "vinyl_tiles", "wood",
-}  # fmt: skip
+    "brick",
+    "brushed_metal",
+    "carpet",
+    "concrete",
+    "floor_tiles",
+    "plaster",
+    "terrazzo",
+    "vinyl_tiles",
+    "wood",
+}
 WHOLE = {"books", "cardboard", "ceiling_tiles", "cone_plastic", "door", "poster", "screen", "whiteboard"}
 """Pictures of one thing; ceiling tiles end in a rail, cones have a foot and a tip."""
 OF_MANY_COLOURS = {"books", "brick", "cardboard", "door", "poster", "screen", "terrazzo"}

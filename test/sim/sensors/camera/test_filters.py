@@ -10,8 +10,15 @@ from simjudge.core.errors import UsageError
 from simjudge.sim.sensors.camera import chain, filters
 from simjudge.sim.sensors.camera.filters import motion_kernel
 
-OF_COLOURS = ("bayer", "chromatic_aberration", "haze", "colour_transfer", "gray_world", "inverse_gray_world",
-              "white_balance")  # fmt: skip
+OF_COLOURS = (
+    "bayer",
+    "chromatic_aberration",
+    "haze",
+    "colour_transfer",
+    "gray_world",
+    "inverse_gray_world",
+    "white_balance",
+)
 GREY = np.full((200, 300, 3), 128, np.uint8)
 
 

@@ -24,12 +24,15 @@ def rig(folder, cameras, **more):
 
 
 def test_cameras_sit_where_the_file_or_the_car_says(tmp_path):
-    path = rig(tmp_path, {
-        "front": "small.yaml",
-        "rear": {"camera": "plain", "rate": 5},
-        "roof": {"camera": "small.yaml", "mount": {**HERE, "yaw": 90}},
-        "chase": {"camera": "small.yaml", "follow": {"distance": 3}},
-    })  # fmt: skip
+    path = rig(
+        tmp_path,
+        {
+            "front": "small.yaml",
+            "rear": {"camera": "plain", "rate": 5},
+            "roof": {"camera": "small.yaml", "mount": {**HERE, "yaw": 90}},
+            "chase": {"camera": "small.yaml", "follow": {"distance": 3}},
+        },
+    )
     front, rear, roof, chase = read_rig(path).mounted(MOUNTS)
     assert [each.name for each in (front, rear, roof, chase)] == ["front", "rear", "roof", "chase"]
     assert front.mount == MOUNTS["camera"], "the one that drives sits where the car has its camera"

@@ -16,8 +16,13 @@ def lights(count: int = 4):
     found = []
     for _ in range(count):
         a, b, c = random.uniform(1, 4, 3)
-        found.append({"lamps": 0.3 * (1 + np.sin(a * x + b * y)), "ambient": np.full(x.shape, 0.1) + 0.05 * x,
-                      "sky": 0.2 * (1 + np.cos(c * x - a * y))})  # fmt: skip
+        found.append(
+            {
+                "lamps": 0.3 * (1 + np.sin(a * x + b * y)),
+                "ambient": np.full(x.shape, 0.1) + 0.05 * x,
+                "sky": 0.2 * (1 + np.cos(c * x - a * y)),
+            }
+        )
     return found
 
 

@@ -34,9 +34,14 @@ def room():
     with np.errstate(divide="ignore"):
         distance = np.array([[6.0], [4.0], [2.5]]) / np.abs(ray)
     wall = np.argmin(distance, 0)
-    rows = np.zeros(len(ring), [(name, "f8") for name in ("azimuth", "elevation", "range", "intensity")] + [
-        ("ring", "i8"), ("time", "f8"),
-    ])  # fmt: skip
+    rows = np.zeros(
+        len(ring),
+        [(name, "f8") for name in ("azimuth", "elevation", "range", "intensity")]
+        + [
+            ("ring", "i8"),
+            ("time", "f8"),
+        ],
+    )
     rows["azimuth"], rows["elevation"], rows["range"] = azimuth, elevation, distance.min(0)
     rows["intensity"], rows["ring"] = np.array([40.0, 90.0, 20.0])[wall], ring
     rows["time"] = column * (TURN / COLUMNS) + ring * 2e-6
@@ -71,9 +76,12 @@ def clouds_of(scans, stamps=None, tables=None, moves=0.0):
     count = len(tables)
     stamps = np.arange(count) * round(TURN * 1e9) + 10**18 if stamps is None else stamps
     return CloudSet(
-        "room", [f"{n:03d}" for n in range(count)], stamps, lambda n: Cloud(tables[n]),
+        "room",
+        [f"{n:03d}" for n in range(count)],
+        stamps,
+        lambda n: Cloud(tables[n]),
         poses=[Pose((moves * n, 0, 0)) for n in range(count)],
-    )  # fmt: skip
+    )
 
 
 def late_stamp():
@@ -189,11 +197,14 @@ MUTATIONS = {
     "order of returns": [changed(shuffled), changed(shuffled, only=3)],
     "beam angles": [changed(nodding_beam), changed(sagging_beams)],
     "empty points": [
-        changed(misses_far_away), marked(np.nan, 0.0), marked(np.inf), marked((np.nan, 3.0, 1.0)),
+        changed(misses_far_away),
+        marked(np.nan, 0.0),
+        marked(np.inf),
+        marked((np.nan, 3.0, 1.0)),
     ],
     "range of a wall": [changed(noisy_range), changed(growing_range)],
     "intensity of a wall": [changed(noisy_intensity), changed(fading_intensity)],
-}  # fmt: skip
+}
 
 
 def test_a_lidar_that_stands_in_a_room_passes():
@@ -236,13 +247,17 @@ def without(table, *names):
     [
         (clouds_of(turns(), moves=1.0), ["range of a wall", "intensity of a wall"]),
         (clouds_of(turns()[:1]), ["rate", "whole turns", "range of a wall", "intensity of a wall"]),
-        (clouds_of([], tables=[without(table_of(rows), "time") for rows in turns()]),
-         ["times in a turn", "head turns evenly"]),
-        (clouds_of([], tables=[without(table_of(rows), "ring", "intensity") for rows in turns()]),
-         ["beam angles", "intensity of a wall"]),
+        (
+            clouds_of([], tables=[without(table_of(rows), "time") for rows in turns()]),
+            ["times in a turn", "head turns evenly"],
+        ),
+        (
+            clouds_of([], tables=[without(table_of(rows), "ring", "intensity") for rows in turns()]),
+            ["beam angles", "intensity of a wall"],
+        ),
         (clouds_of(turns(), np.full(SCANS, -1)), ["rate"]),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_checked_is_said_with_its_reason(clouds, missing):
     (found,) = check_lidar(clouds)
     assert found.passed
@@ -366,8 +381,10 @@ def test_one_damaged_ring_number_changes_nothing_and_takes_no_memory(kind, value
 
 
 def test_more_rings_than_any_lidar_has_are_said():
-    tables = [table_of(rows).astype([(name, "u4" if name == "ring" else POINT[name]) for name in POINT.names])
-              for rows in turns()]  # fmt: skip
+    tables = [
+        table_of(rows).astype([(name, "u4" if name == "ring" else POINT[name]) for name in POINT.names])
+        for rows in turns()
+    ]
     for table in tables:
         table["ring"] = np.random.default_rng(0).integers(0, 2**32, len(table))
     (found,) = check_lidar(clouds_of([], tables=tables))

@@ -25,8 +25,10 @@ def said(**control: Control) -> str:
         ({}, ""),
         (
             {"a": Control(NONE, 5, 1)},
-            "A (hall) against itself shows a gap in 1 of 5 splits into random halves (median 0.004, "
-            "95 %: up to 0.021).",
+            (
+                "A (hall) against itself shows a gap in 1 of 5 splits into random halves (median 0.004, "
+                "95 %: up to 0.021)."
+            ),
         ),
         (
             {"b": Control(EntryNumbers(gap=0.1, verdict=Verdict.TOO_FEW, units_a=3, units_b=2), 5, 0)},

@@ -55,8 +55,10 @@ def explanation(*causes: CauseShare, rest: tuple[float, float] = (-0.1, 0.2), ce
         ),
         (
             explanation(cause("white_balance", 0.3, 0.81), cause("noise", -0.1, 0.2)),
-            "The largest part of the gap seems to be white balance (30 to 81 %); nothing else can be told "
-            "at this size.",
+            (
+                "The largest part of the gap seems to be white balance (30 to 81 %); nothing else can be told "
+                "at this size."
+            ),
         ),
         (
             explanation(cause("blur", 0.5, 0.7), cause("noise", 0.1, 0.3), rest=(0.05, 0.2)),

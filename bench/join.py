@@ -16,6 +16,7 @@ from judge import METHOD, Row, samples
 from numba import njit
 from scenes import cone_scenes
 
+from simjudge.judging.join_cluster import join_runner
 from simjudge.method.algorithm import compare_pairs, draw_pairs
 from simjudge.method.bits import CACHE_LINE, count_common_bits
 from simjudge.method.bootstrap import DrawSchedule
@@ -31,7 +32,6 @@ from simjudge.method.similarity_join import (
     _reaches,
     join_blocks,
 )
-from simjudge.studies.join_cluster import join_runner
 
 LEFT_AFTER = ("the leaf's cells", "areas", "cells of 64 a patch", "blocks of 8 x 8 px", "similar")
 

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from simjudge.core.errors import Losses
 from simjudge.data.set_parts import join_sets
 from simjudge.data.sets import write_set
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.inputs import read_input
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.judge import LiveMemory
-from simjudge.studies.live.session import LiveOptions, LiveSession
-from simjudge.studies.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.inputs import read_input
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.judge import LiveMemory
+from simjudge.judging.live.session import LiveOptions, LiveSession
+from simjudge.judging.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 
 RATE = 30
 """Frames in a second."""

@@ -32,9 +32,9 @@ from verdict_designs import DESIGNS, NOTHING, PATCH_PX, SMALL_GAP, Design, Diffe
 from simjudge.core.arrays import FloatArray
 from simjudge.core.frames import FrameSet
 from simjudge.data.frame_sequences import source_photograph
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import read_inputs
-from simjudge.studies.pair import compare_pair
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import read_inputs
+from simjudge.judging.pair import compare_pair
 
 ALPHA = 0.05
 POWER_GAPS = (Difference(0.1), Difference(0.2))

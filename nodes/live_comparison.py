@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import header_stamp
+from simjudge.judging.background import BackgroundComparison, DirectionNumbers, compare_backward
+from simjudge.judging.comparison import Comparison
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
+from simjudge.judging.live.stream_matching import MatchedMessages, UnmatchedMessage
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.studies.background import BackgroundComparison, DirectionNumbers, compare_backward
-from simjudge.studies.comparison import Comparison
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
-from simjudge.studies.live.stream_matching import MatchedMessages, UnmatchedMessage
 
 from .diagnostics import OK, WARN, ThroughputCounter
 from .endpoints import declared_publisher

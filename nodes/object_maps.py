@@ -23,12 +23,12 @@ from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, sta
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.geometry.transforms import LivePoses, exposure_poses
+from simjudge.judging.live.live_objects import SIDES, LiveMaps
 from simjudge.objects.occupancy import OCCUPIED, ONLY_REAL, ONLY_VIRTUAL, Agreement, OccupancyMap, Rgb, map_agreement
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.objects.series_comparison import SeriesComparison
 from simjudge.objects.sightings import Sightings
 from simjudge.ros.node_settings import LIVE_MAPPING
-from simjudge.studies.live.live_maps import SIDES, LiveMaps
 
 from .endpoints import declared_publisher, declared_subscription
 from .messages import describe_message, erasing_marker, make_header, message_stamp, set_text_height

@@ -13,13 +13,9 @@ from simjudge_msgs.msg import DetectionArray, LabelledObjectArray
 
 from simjudge.core.settings import chosen
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
-from simjudge.objects.occupancy_settings import OccupancySettings
-from simjudge.ros.node_interfaces import NODES
-from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.live_objects import LiveObjects
-from simjudge.studies.live.stream_matching import (
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.live_objects import LiveObjects
+from simjudge.judging.live.stream_matching import (
     DUPLICATE,
     BackwardJump,
     Event,
@@ -27,6 +23,10 @@ from simjudge.studies.live.stream_matching import (
     StreamMatcher,
     UnmatchedMessage,
 )
+from simjudge.objects.camera_settings import FOLLOW_LABELS, CameraObjectSettings
+from simjudge.objects.occupancy_settings import OccupancySettings
+from simjudge.ros.node_interfaces import NODES
+from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .endpoints import declared_publisher, declared_subscription, remap_hint

@@ -23,15 +23,14 @@ from simjudge.core.progress import no_log
 from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive, steering_unit
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.rosbag2.storage import format_seconds
+from simjudge.judging.live.frame_builder import LiveFrameBuilder
+from simjudge.judging.live.session import COUNT, IGNORE, RESET, SIDES
+from simjudge.judging.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.drives.page import DRIVES_PAGE
 from simjudge.questions.drives.run import DriveComparison, LiveDrives, compare_live
 from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.node_parameters import drive_settings
-from simjudge.studies.live.frame_builder import LiveFrameBuilder
-from simjudge.studies.live.session import COUNT, IGNORE, RESET
-from simjudge.studies.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
-from simjudge.studies.live.tally import SIDES
 
 from .diagnostics import OK, WARN, TaskState
 from .endpoints import declared_publisher, declared_service, declared_subscription, remap_hint

@@ -8,10 +8,10 @@ from typing import Any
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
+from simjudge.judging.background import ComparisonJob, compare_backward
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.ros.node_interfaces import NODES
-from simjudge.studies.background import ComparisonJob, compare_backward
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 from .diagnostics import OK, TaskState
 from .managed import ManagedNode

@@ -27,12 +27,12 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
 from simjudge.core.installed import version
 from simjudge.core.progress import Advance, ProgressLines
+from simjudge.judging.comparison import Comparison
+from simjudge.judging.live.judge import JudgedFrame
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
-from simjudge.studies.comparison import Comparison
-from simjudge.studies.live.judge import JudgedFrame
 
 from .endpoints import declared_publisher
 from .image_input import ImageInput

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import declared
+from simjudge.judging.compare_settings import CAMERA, CompareSettings
+from simjudge.judging.live.judge import LiveMemory
+from simjudge.judging.live.session import LiveOptions
+from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.ros.node_parameters import DRIVE_ROWS
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.studies.compare_settings import CAMERA, CompareSettings
-from simjudge.studies.live.judge import LiveMemory
-from simjudge.studies.live.session import LiveOptions
-from simjudge.studies.live.stream_matching import MatchingLimits
 
 from .parameters import Parameter, ParameterValues, settings_parameters
 

@@ -18,7 +18,7 @@ from mkdocs.structure.pages import Page
 
 from simjudge.commands.app import app
 from simjudge.core.settings import by_group, declared, markdown_table
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOT_PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from simjudge.detectors.detector import Detector as Detector
     from simjudge.detectors.training import TrainedDetector as TrainedDetector
     from simjudge.detectors.training import train as train
+    from simjudge.judging.compare_settings import CompareSettings as CompareSettings
+    from simjudge.judging.compare_settings import SweepSettings as SweepSettings
     from simjudge.questions.calibrate.run import calibrate_imu as calibrate_imu
     from simjudge.questions.calibrate.run import calibrate_noise as calibrate_noise
     from simjudge.questions.compare.result import ComparisonResult as ComparisonResult
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from simjudge.questions.objects.settings import ObjectSettings as ObjectSettings
     from simjudge.questions.plan.plan import Plan as Plan
     from simjudge.questions.plan.plan import plan as plan
+    from simjudge.questions.real_performance import RealPerformance as RealPerformance
+    from simjudge.questions.real_performance import estimate_real_performance as estimate_real_performance
     from simjudge.questions.recording.cloud_pictures import CloudPictures as CloudPictures
     from simjudge.questions.recording.cloud_pictures import cloud_pictures as cloud_pictures
     from simjudge.questions.report.report import report as report
@@ -85,10 +89,6 @@ if TYPE_CHECKING:
     from simjudge.sim.sensors.camera.filtering import filter_images as filter  # noqa: A004, F401 - the command's name
     from simjudge.sim.sensors.lidar.contract import check_lidar as check_lidar
     from simjudge.sim.sensors.lidar.lidar_calibration import calibrate_lidar as calibrate_lidar
-    from simjudge.studies.compare_settings import CompareSettings as CompareSettings
-    from simjudge.studies.compare_settings import SweepSettings as SweepSettings
-    from simjudge.studies.real_performance import RealPerformance as RealPerformance
-    from simjudge.studies.real_performance import estimate_real_performance as estimate_real_performance
 
     __version__: str
     # Their names in their rooms are others.
@@ -99,7 +99,7 @@ _HOMES = {
     "CameraFit": "simjudge.questions.fit.result",
     "CloudPictures": "simjudge.questions.recording.cloud_pictures",
     "CloudSet": "simjudge.data.clouds",
-    "CompareSettings": "simjudge.studies.compare_settings",
+    "CompareSettings": "simjudge.judging.compare_settings",
     "ComparisonResult": "simjudge.questions.compare.result",
     "Contents": "simjudge.questions.info",
     "CoverResult": "simjudge.questions.cover.result",
@@ -120,13 +120,13 @@ _HOMES = {
     "Objects": "simjudge.core.object_tables",
     "Plan": "simjudge.questions.plan.plan",
     "Predictions": "simjudge.core.object_tables",
-    "RealPerformance": "simjudge.studies.real_performance",
+    "RealPerformance": "simjudge.questions.real_performance",
     "Recovered": "simjudge.data.rosbag2.recovery",
     "SimjudgeError": "simjudge.core.errors",
     "Split": "simjudge.data.set_parts",
     "Topics": "simjudge.data.sets",
     "SweepResult": "simjudge.questions.compare.result",
-    "SweepSettings": "simjudge.studies.compare_settings",
+    "SweepSettings": "simjudge.judging.compare_settings",
     "TrainedDetector": "simjudge.detectors.training",
     "UsageError": "simjudge.core.errors",
     "calibrate_imu": "simjudge.questions.calibrate.run",
@@ -146,7 +146,7 @@ _HOMES = {
     "diagnose": "simjudge.questions.doctor.run",
     "diagnose_graph": "simjudge.questions.doctor.live_diagnosis",
     "drive": "simjudge.sim.driving.drive",
-    "estimate_real_performance": "simjudge.studies.real_performance",
+    "estimate_real_performance": "simjudge.questions.real_performance",
     "explain": "simjudge.questions.explain.run",
     "filter": "simjudge.sim.sensors.camera.filtering:filter_images",
     "fit": "simjudge.questions.fit.page",

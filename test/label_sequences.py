@@ -5,7 +5,7 @@ import numpy as np
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.detectors.assignment import Assignment
-from simjudge.studies.judged_set import JudgedSet
+from simjudge.judging.judged_set import JudgedSet
 
 WIDTH, HEIGHT, FOCAL = 640, 480, 500.0
 TENTH = 100_000_000

@@ -21,6 +21,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import check_output, output_path
 from simjudge.core.images import RgbImage
 from simjudge.geometry.poses import Pose
+from simjudge.judging.live.judge import JudgedFrame
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.verdicts import Verdict
 from simjudge.page.palette import DARK, rgb, verdict_colour
@@ -29,7 +30,6 @@ from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.noise import Triple
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes
-from simjudge.studies.live.judge import JudgedFrame
 
 LARGEST_W1 = 0.5
 """W1 at which the colour scale ends; a larger W1 has the last colour."""

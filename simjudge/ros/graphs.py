@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.settings import chosen
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.ros import method_arguments as method
@@ -57,7 +58,6 @@ from simjudge.ros.node_settings import (
 from simjudge.ros.robot_file import Robot, read_robot
 from simjudge.ros.viewers import OBJECTS_LAYOUT, SIM_LAYOUT, WATCH, rviz_arguments, viewer_processes
 from simjudge.sim.driving.driver_kinds import MANUAL, OTHER
-from simjudge.studies.compare_settings import CompareSettings
 
 _OF_SETS = chosen(CompareSettings, method.OF_SETS)
 _OF_OBJECTS = (

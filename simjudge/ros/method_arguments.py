@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from simjudge.core.settings import chosen
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.ros.description import Process, Value, Values, argument, given_parameters
 from simjudge.ros.node_settings import ValidationSettings
-from simjudge.studies.compare_settings import CompareSettings
 
 OF_SETS = (
     "model",

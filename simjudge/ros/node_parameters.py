@@ -19,6 +19,7 @@ from simjudge.core.files import is_file
 from simjudge.core.installed import PARAMETERS, find_file
 from simjudge.core.settings import Setting, chosen, declared
 from simjudge.core.yaml_file import YamlFile, read_yaml
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.objects.camera_settings import CameraObjectSettings
 from simjudge.objects.occupancy_settings import OccupancySettings
 from simjudge.questions.drives.settings import DriveComparisonSettings
@@ -38,7 +39,6 @@ from simjudge.ros.node_settings import (
     WatchSettings,
 )
 from simjudge.ros.simulation_settings import ReplaySettings, SimSettings
-from simjudge.studies.compare_settings import CompareSettings
 
 _SHARED = ("draws", "seed")
 """Settings that the comparison of sets has too; the node has each once."""

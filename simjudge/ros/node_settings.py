@@ -14,6 +14,7 @@ from simjudge.core.settings import Settings, setting
 from simjudge.data.rosbag2.storage import COMPRESSIONS
 from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
+from simjudge.judging.live.session import COUNT, IGNORE, RESET
 from simjudge.objects.camera_settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
 from simjudge.questions.watch import ScreenTarget
 from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
@@ -21,7 +22,6 @@ from simjudge.sim.driving.driver_kinds import CONES, DEFAULT_LIDAR, LIDAR
 from simjudge.sim.driving.line_follower import SpeedController
 from simjudge.sim.driving.manual import JoystickMap
 from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
-from simjudge.studies.live.session import COUNT, IGNORE, RESET
 
 TRANSPORTS = ("auto", "raw", "compressed")
 """Which images a node subscribes to; auto: those that come."""
@@ -395,7 +395,7 @@ LIVE_MAPPING = ("cells_per_metre", "map_range", "map_low", "map_high", "no_retur
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationSettings(StageSettings):
-    """The settings of validation_node beside those of the comparison (`simjudge.studies.compare_settings`)."""
+    """The settings of validation_node beside those of the comparison (`simjudge.judging.compare_settings`)."""
 
     a: str | None = setting(None, "Set to be predicted, usually real: any data set or recording; with `b`.")
     b: str | None = setting(None, "Set that predicts, usually simulated.")

@@ -12,7 +12,7 @@ import pytest
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, TextForm, by_group, chosen, declared, json_schema, markdown_table, setting
-from simjudge.studies.compare_settings import CompareSettings
+from simjudge.judging.compare_settings import CompareSettings
 
 
 def parsed_size(given):

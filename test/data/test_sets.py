@@ -13,7 +13,7 @@ from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import load_json
 from simjudge.data.pairing import attach_labels
 from simjudge.data.sets import read_predictions, read_set, sniff_format, write_set
-from simjudge.studies.inputs import read_input
+from simjudge.judging.inputs import read_input
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 FOLDERS = {"yolo": "yolo", "coco": "coco", "cvat": "cvat", "cpd": "cpd"}

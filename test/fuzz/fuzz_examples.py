@@ -229,8 +229,8 @@ def journal(folder: Path) -> Path:
     from fuzz_uses import live_session
 
     from simjudge.data.sets import write_set
-    from simjudge.studies.live.frame_bytes import pack
-    from simjudge.studies.live.stream_matching import NO_PARTNER
+    from simjudge.judging.live.journal import pack
+    from simjudge.judging.live.stream_matching import NO_PARTNER
 
     frames = sample_frames()
     write_set(frames, folder / "reference.json")

@@ -209,10 +209,10 @@ def live_session(journal: Path) -> Any:
     Args:
         journal: the path; what is in it is taken up.
     """
-    from simjudge.studies.compare_settings import CompareSettings
-    from simjudge.studies.inputs import read_input
-    from simjudge.studies.live.frame_builder import LiveFrameBuilder
-    from simjudge.studies.live.session import LiveOptions, LiveSession
+    from simjudge.judging.compare_settings import CompareSettings
+    from simjudge.judging.inputs import read_input
+    from simjudge.judging.live.frame_builder import LiveFrameBuilder
+    from simjudge.judging.live.session import LiveOptions, LiveSession
 
     reference = read_input(journal.with_name("reference.json"), None, allow_outside=False)
     options = LiveOptions(CompareSettings(theta=0.3), journal=journal)

@@ -22,8 +22,8 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import DetectionArray  # noqa: E402
 
-from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
-from simjudge.studies.comparison import compare_sets  # noqa: E402
+from simjudge.judging.compare_settings import CompareSettings  # noqa: E402
+from simjudge.judging.comparison import compare_sets  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RED = "cones_red_green"

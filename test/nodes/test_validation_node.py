@@ -26,8 +26,8 @@ from simjudge_msgs.srv import LoadReference, Reset, SaveReport  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 from simjudge.data.sets import read_set  # noqa: E402
-from simjudge.studies.compare_settings import CompareSettings  # noqa: E402
-from simjudge.studies.pair import compare_pair  # noqa: E402
+from simjudge.judging.compare_settings import CompareSettings  # noqa: E402
+from simjudge.judging.pair import compare_pair  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 LABELS, DETECTIONS = "/camera/ground_truth", "/camera/detections"

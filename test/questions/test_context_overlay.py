@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from random_frames import made
 
+from simjudge.judging.live.judge import LiveJudge
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import Method
 from simjudge.method.verdicts import Verdict
@@ -20,7 +21,6 @@ from simjudge.questions.watch import (
     w1_colour,
 )
 from simjudge.results.verdict_words import verdict_words
-from simjudge.studies.live.judge import LiveJudge
 
 
 def test_colours_are_fixed_and_differ():

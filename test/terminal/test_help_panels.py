@@ -11,6 +11,7 @@ from simjudge.commands.app import COMMANDS, app
 from simjudge.core.settings import Settings, declared
 from simjudge.detectors.detector_settings import DetectSettings
 from simjudge.detectors.training_settings import TrainingSettings
+from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.cover.settings import CoverSettings
 from simjudge.questions.drives.settings import DriveComparisonSettings
@@ -21,7 +22,6 @@ from simjudge.questions.objects.settings import ObjectSettings
 from simjudge.sim.capture.capture_settings import RenderingSettings, ReplayingSettings
 from simjudge.sim.driving.drive_settings import DrivingSettings
 from simjudge.sim.sensors.filter_settings import FilterSettings
-from simjudge.studies.compare_settings import CompareSettings, PlanSettings, SweepSettings
 
 BY_COMMAND = {
     "compare": CompareSettings,

@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 from simjudge.commands.app import COMMANDS, app
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.questions.calibrate.command import imu as calibrate_imu
 from simjudge.questions.calibrate.command import lidar as calibrate_lidar
 from simjudge.questions.calibrate.command import noise as calibrate_noise
 from simjudge.questions.engines.command import compare as compare_engines
 from simjudge.ros import node_settings
 from simjudge.sim.capture.replay_plan import ReplayOptions
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
 
 OTHERS = {
     "detect": ["--model=x.onnx"],

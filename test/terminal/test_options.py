@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import Settings, declared, setting
+from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
 from simjudge.questions.compare import result as comparison_result
 from simjudge.questions.compare.command import compare, sweep
 from simjudge.ros.description import argument, given_parameters
-from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings, PlanSettings, SweepSettings
 from simjudge.terminal.options import option, option_type, takes_settings
 
 RENAMES = st.dictionaries(st.text("abc d"), st.text("abc_"), min_size=1).map(

@@ -29,6 +29,7 @@ from simjudge.core.installed import version
 from simjudge.core.object_tables import BoolImage, Masks
 from simjudge.core.progress import Log, no_log
 from simjudge.data.sets import read_set
+from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.method.multiple_tests import holm
 from simjudge.page.html import load_template
 from simjudge.page.palette import VERDICT_COLOURS
@@ -48,7 +49,6 @@ from simjudge.results.saved_result import (
     write_json,
 )
 from simjudge.sim.capture.render_record import render_record_path
-from simjudge.studies.painted_masks import BOXES, LABEL_PICTURES
 
 
 class Heading(NamedTuple):

@@ -10,7 +10,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_GAP
-from simjudge.studies.compare_settings import CertaintySettings, CompareSettings, SweepSettings
+from simjudge.judging.compare_settings import CertaintySettings, CompareSettings, SweepSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 

@@ -11,6 +11,10 @@ from simjudge.core.display import Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.judging.compare_settings import CompareSettings, SweepSettings
+from simjudge.judging.comparison import Comparison, Source, compare_sets
+from simjudge.judging.join_cluster import join_runner
+from simjudge.judging.sweep import Sweep, sweep_sets
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.kinds import KindDifferences
@@ -29,10 +33,6 @@ from simjudge.results.saved_result import (
 )
 from simjudge.results.saved_result import load_result as read_result
 from simjudge.results.verdict_words import verdict_words
-from simjudge.studies.compare_settings import CompareSettings, SweepSettings
-from simjudge.studies.comparison import Comparison, Source, compare_sets
-from simjudge.studies.join_cluster import join_runner
-from simjudge.studies.sweep import Sweep, sweep_sets
 from simjudge.terminal.common import table_text
 
 if TYPE_CHECKING:

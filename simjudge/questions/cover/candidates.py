@@ -17,6 +17,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.core.progress import Advance
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
+from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.method.patches import object_contexts
 from simjudge.questions.cover.label_sketch import LabelSketch, SketchedThings
 from simjudge.questions.cover.result import similar_pairs
@@ -26,7 +27,6 @@ from simjudge.sim.capture.capture import Capture, exposure_at
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine
 from simjudge.sim.sensors.camera.camera import SECOND, Camera
-from simjudge.studies.class_numbering import ClassNumbering
 
 
 class LabelView:

@@ -20,12 +20,15 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.progress import ProgressBar
 from simjudge.detectors.detection import detect
+from simjudge.judging.compare_settings import IGNORE_MASKS, CompareSettings
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.method.certainty import Certainty
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.context_tree import ContextTree
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts, object_contexts
-from simjudge.method.reductions import reduce_comparisons
 from simjudge.method.similarity_join import join_blocks
 from simjudge.questions.cover.label_sketch import SketchedThings
 from simjudge.questions.cover.settings import CoverSettings
@@ -33,9 +36,6 @@ from simjudge.results.saved_result import write_json, write_rows
 from simjudge.sim.capture.camera_poses import CLEARANCE
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.sensors.camera.lens import Lens
-from simjudge.studies.compare_settings import IGNORE_MASKS, CompareSettings
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 NEVER = np.iinfo(np.int64).max
 """The number of pictures of a context that no picture resembles."""

@@ -21,6 +21,9 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some
 from simjudge.data.sets import as_frames
+from simjudge.judging.chosen_patch import patch_line
+from simjudge.judging.class_numbering import ClassNumbering, match_classes
+from simjudge.judging.judged_set import require_labels
 from simjudge.method.patch_size import default_patch
 from simjudge.questions.cover.candidates import (
     Candidate,
@@ -58,9 +61,6 @@ from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.studies.chosen_patch import patch_line
-from simjudge.studies.class_numbering import ClassNumbering, match_classes
-from simjudge.studies.judged_set import require_labels
 
 PICTURES, POSES = "pictures", "poses.csv"
 """Names of the rendered set and of the poses in the folder of a coverage search."""

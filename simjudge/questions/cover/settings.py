@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from simjudge.core.setting_groups import JobSettings, LabelSettings
 from simjudge.core.settings import setting
+from simjudge.judging.compare_settings import AUTO, PATCH_FORM
 from simjudge.method.method import Method
-from simjudge.studies.compare_settings import AUTO, PATCH_FORM
 
 if TYPE_CHECKING:
     from simjudge.sim.capture.ground_truth import Labelling

@@ -23,7 +23,7 @@ from simjudge.method.algorithm import ClassComparison
 from simjudge.method.block_length import estimate_block_length
 from simjudge.method.bootstrap import Bootstrap, DrawSchedule
 from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
-from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.vector_contexts import PointSamples, compare_points
 from simjudge.method.verdicts import FEWEST_UNITS
 from simjudge.page.figures import Figures

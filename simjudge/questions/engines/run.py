@@ -28,6 +28,8 @@ from simjudge.core.object_tables import Objects, concatenate_tables
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.data.formats.yolo import write_yolo
 from simjudge.geometry.poses import Pose
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.page.html import load_template, picture_uri, write_page
 from simjudge.page.palette import VERDICT_COLOURS
 from simjudge.questions.compare.words import SetNames, verdict_sentence
@@ -41,8 +43,6 @@ from simjudge.sim.engines.registry import make_engine
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 CORNER_LIMIT = 1.0
 """Median difference of corners below which engines agree, pixels."""

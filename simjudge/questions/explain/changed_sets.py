@@ -24,9 +24,17 @@ from simjudge.core.progress import ProgressBar, no_progress
 from simjudge.detectors.detection import detect
 from simjudge.detectors.detector import Detector, map_classes, record_detector
 from simjudge.detectors.iou import box_iou
+from simjudge.judging.class_numbering import chosen_classes, match_classes
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.inputs import InputSet
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.pair import compare_judged, painted_sets
+from simjudge.judging.set_comparison import ScheduledComparison, SetComparison, compare_together
+from simjudge.judging.units.sampling_units import SampleUnits
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import Certainty, gap_draws
-from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.questions.explain.rendered_sets import RenderedSets
 from simjudge.questions.explain.result import Causes, all_subsets, shapley_values
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, filtered
@@ -40,14 +48,6 @@ from simjudge.sim.sensors.camera_matching.cause_names import (
     RENDERED_CAUSES,
     SCENE_CAUSES,
 )
-from simjudge.studies.class_numbering import chosen_classes, match_classes
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.inputs import InputSet
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.pair import compare_judged, painted_sets
-from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together
-from simjudge.studies.units.sampling_units import SampleUnits
 
 WORDS = "label margins"
 """The cause as sentences write it."""

@@ -20,6 +20,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.progress import Log, ProgressBar
 from simjudge.data.rosbag2.storage import is_recording
+from simjudge.judging.inputs import InputSet
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
 from simjudge.sim.capture.capture import Capture, CapturedFrame, FrameExposure, exposure_at, scripted_bodies
 from simjudge.sim.capture.frame_store import FrameStore
@@ -34,7 +35,6 @@ from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.lens import Lens, lens_from_calibration
 from simjudge.sim.sensors.camera_matching.camera_estimation import fit_light
 from simjudge.sim.sensors.camera_matching.cause_names import RENDERED_CAUSES
-from simjudge.studies.inputs import InputSet
 
 LEAST_SHIFT_PX = 0.25
 """Pixels by which two lenses must differ somewhere to count as two."""

@@ -15,6 +15,12 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector, map_classes
+from simjudge.judging.chosen_patch import Chosen, choose_patch, log_patch
+from simjudge.judging.class_numbering import chosen_classes, match_classes
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source, paired_frames, read_inputs
+from simjudge.judging.inputs import InputSet, describe_model
+from simjudge.judging.result_writing import certainty_parameters, method_parameters
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.explain.changed_sets import (
@@ -55,12 +61,6 @@ from simjudge.sim.sensors.camera_matching.camera_estimation import (
     sample_pictures,
 )
 from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
-from simjudge.studies.chosen_patch import Chosen, choose_patch, log_patch
-from simjudge.studies.class_numbering import chosen_classes, match_classes
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import Source, paired_frames, read_inputs
-from simjudge.studies.inputs import InputSet, describe_model
-from simjudge.studies.result_writing import certainty_parameters, method_parameters
 
 
 def required_detector(settings: CompareSettings) -> Detector:

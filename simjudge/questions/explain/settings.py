@@ -10,13 +10,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
 from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
-from simjudge.sim.sensors.camera_matching.cause_names import (
-    CAMERA_CAUSES,
-    LABEL_MARGINS,
-    RENDERED_CAUSES,
-    SCENE_CAUSES,
-)
-from simjudge.studies.compare_settings import (
+from simjudge.judging.compare_settings import (
     CertaintySettings,
     ClassSettings,
     CompareSettings,
@@ -27,6 +21,12 @@ from simjudge.studies.compare_settings import (
     UnitSettings,
     object_metric,
     some_draws,
+)
+from simjudge.sim.sensors.camera_matching.cause_names import (
+    CAMERA_CAUSES,
+    LABEL_MARGINS,
+    RENDERED_CAUSES,
+    SCENE_CAUSES,
 )
 
 CAUSE_NAMES = (*RENDERED_CAUSES, *CAMERA_CAUSES, LABEL_MARGINS, *SCENE_CAUSES)

@@ -13,7 +13,7 @@ from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 
 if TYPE_CHECKING:
-    from simjudge.studies.comparison import Source
+    from simjudge.judging.comparison import Source
 
 
 @takes_settings

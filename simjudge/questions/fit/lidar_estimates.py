@@ -25,10 +25,10 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_file
 from simjudge.core.installed import SENSORS, find_file
 from simjudge.core.yaml_file import read_yaml
+from simjudge.judging.comparison import Source
 from simjudge.sim.sensors.lidar.cloud_statistics import ObjectPoints, RingSamples, RingStatistics
 from simjudge.sim.sensors.lidar.lidar_fields import LidarSpec
 from simjudge.sim.sensors.sensor_file import read_sensors
-from simjudge.studies.comparison import Source
 
 _LEAST = 3
 """Renderings, B's own among them: two cannot tell whether a third would be better."""

@@ -14,6 +14,8 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
 from simjudge.detectors.detector import Detector
+from simjudge.judging.compare_settings import LIDAR
+from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.html import FigureEmbedder, frame_uris, load_template, write_page
@@ -34,8 +36,6 @@ from simjudge.questions.fit.run_lidar import fit_lidar
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.verdict_words import verdict_words
 from simjudge.sim.sensors.camera.chain import filtered
-from simjudge.studies.compare_settings import LIDAR
-from simjudge.studies.comparison import Source
 
 _WIDTH, _HEIGHT = 640.0, 280.0
 _MARGINS = (70.0, 20.0, 10.0, 46.0)

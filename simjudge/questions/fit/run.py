@@ -16,8 +16,13 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.progress import Advance, Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source
+from simjudge.judging.inputs import InputSet
+from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.method.compiled import forgo_blas
-from simjudge.method.reductions import reduce_comparisons
+from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
 from simjudge.questions.explain.run import (
@@ -41,11 +46,6 @@ from simjudge.sim.sensors.camera_matching.camera_estimation import (
     estimation_error,
     sample_pictures,
 )
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import Source
-from simjudge.studies.inputs import InputSet
-from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.set_comparison import SetComparison, comparison_units
 
 _FIRST_STEP = 1.0
 """Standard deviation with which the search begins."""

@@ -22,6 +22,8 @@ from simjudge.data.format_support.format import Topics
 from simjudge.data.pairing import pair_stamps
 from simjudge.data.sets import read_clouds
 from simjudge.detectors.clouds.cuboid_detection import detect_clouds
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import Source, compare_sets
 from simjudge.questions.explain.run import claimed_folder
 from simjudge.questions.fit.lidar_estimates import (
     LidarFile,
@@ -55,8 +57,6 @@ from simjudge.sim.sensors.lidar.cloud_statistics import (
     ring_samples,
     ring_statistics,
 )
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import Source, compare_sets
 
 _LEAST_CLOUDS = 10
 _HELD_OUT_SEED = 15

@@ -10,7 +10,7 @@ from simjudge.core.errors import UsageError
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.core.settings import TextForm, setting
 from simjudge.detectors.detector_settings import ModelSettings, RenameSettings
-from simjudge.studies.compare_settings import (
+from simjudge.judging.compare_settings import (
     CertaintySettings,
     ClassSettings,
     CompareSettings,

@@ -15,10 +15,10 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
+from simjudge.judging.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.method.verdicts import GAPS, MARGIN
 from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import Result, ResultEntry, load_result
-from simjudge.studies.study_findings import NO, UNDECIDED, YES, StudyFinding, write_findings
 
 KINDS = ("sim-sim", "real-real", "real-sim")
 """Pairs of sets, in the order in which the source found W1 to grow for a net of the simulation."""

@@ -23,6 +23,24 @@ from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import nearest_name
 from simjudge.data.semantic_classes import common_classes
+from simjudge.judging.chosen_patch import choose_patch, log_patch
+from simjudge.judging.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
+from simjudge.judging.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings
+from simjudge.judging.comparison import Comparison
+from simjudge.judging.frame_pairs import comparable_pairs
+from simjudge.judging.inputs import InputSet, read_input, with_pixels_judged
+from simjudge.judging.judged_patches import judge_patches, take_frames
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.painted_masks import PaintedGeometry
+from simjudge.judging.pair import add_pointwise, compare_judged, entry_numbers, painted_sets, side_numbers
+from simjudge.judging.result_writing import (
+    certainty_parameters,
+    comparison_parameters,
+    describe_units,
+    false_positives,
+    method_parameters,
+)
+from simjudge.judging.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 from simjudge.method.compiled import forgo_blas
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import MOST_DRAWS
@@ -31,25 +49,6 @@ from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.questions.many_sets.settings import ManySetsSettings
 from simjudge.results.saved_result import check_result_folder
-from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.class_numbering import ClassNumbering, ClassSelection, describe_numbers, match_predicted_classes
-from simjudge.studies.compare_settings import PATCH_METRICS, SEMANTIC, CompareSettings
-from simjudge.studies.comparison import Comparison
-from simjudge.studies.frame_pairs import comparable_pairs
-from simjudge.studies.inputs import InputSet, read_input
-from simjudge.studies.judged_patches import judge_patches, take_frames
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.painted_masks import PaintedGeometry
-from simjudge.studies.pair import add_pointwise, compare_judged, entry_numbers, painted_sets, side_numbers
-from simjudge.studies.result_writing import (
-    certainty_parameters,
-    comparison_parameters,
-    describe_units,
-    false_positives,
-    method_parameters,
-)
-from simjudge.studies.semantic_inputs import with_pixels_judged
-from simjudge.studies.set_comparison import ScheduledComparison, SetComparison, compare_together, comparison_units
 
 DOMAINS = ("real", "sim")
 """What a set may be of."""

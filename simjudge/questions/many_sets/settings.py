@@ -7,7 +7,7 @@ from functools import cached_property
 
 from simjudge.core.setting_groups import ReadSettings
 from simjudge.detectors.detector_settings import RenameSettings
-from simjudge.studies.compare_settings import (
+from simjudge.judging.compare_settings import (
     CertaintySettings,
     ClassSettings,
     CompareSettings,

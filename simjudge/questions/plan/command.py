@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.studies.compare_settings import PlanSettings
+from simjudge.judging.compare_settings import PlanSettings
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 from simjudge.terminal.options import takes_settings
 

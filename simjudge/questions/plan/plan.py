@@ -14,6 +14,14 @@ from simjudge.core.display import SummaryTable
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.progress import Log, ProgressBar, no_log, no_progress
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.judging.chosen_patch import choose_patch, log_patch
+from simjudge.judging.class_numbering import match_classes
+from simjudge.judging.compare_settings import PlanSettings
+from simjudge.judging.comparison import Source, paired_frames, read_inputs
+from simjudge.judging.judged_set import JudgedSet, judge_set
+from simjudge.judging.painted_masks import painted_geometry
+from simjudge.judging.set_comparison import SetComparison
+from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.certainty import POWER_QUANTILE, SampleSize
 from simjudge.method.compiled import forgo_blas
@@ -21,14 +29,6 @@ from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
 from simjudge.page.number_format import format_number, format_percent
-from simjudge.studies.chosen_patch import choose_patch, log_patch
-from simjudge.studies.class_numbering import match_classes
-from simjudge.studies.compare_settings import PlanSettings
-from simjudge.studies.comparison import Source, paired_frames, read_inputs
-from simjudge.studies.judged_set import JudgedSet, judge_set
-from simjudge.studies.painted_masks import painted_geometry
-from simjudge.studies.set_comparison import SetComparison
-from simjudge.studies.units.sampling_units import SampleUnits, sample_units
 
 SHOWN = 0.8
 """The power that is asked for."""

@@ -23,6 +23,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import hash_files, is_disk_full, output_path, plain_os_errors
 from simjudge.core.installed import CAMERA, DETECTOR, SCENE, SENSORS, VEHICLE, find_file, shipped_files, version
 from simjudge.core.progress import Log, ProgressBar, format_seconds_left, no_log, no_progress
+from simjudge.judging.study_findings import FINDINGS, StudyFinding, read_findings
 from simjudge.questions.study.file import ANY_NAME, NEVER, StepReference, Study, Verbs, put_paths, steps_behind
 from simjudge.questions.study.work import (
     RUNNING,
@@ -44,7 +45,6 @@ from simjudge.questions.study.work import (
 )
 from simjudge.questions.study.workers import Workers, open_workers
 from simjudge.sim.scene.read import read_scene, scene_digest
-from simjudge.studies.study_findings import FINDINGS, StudyFinding, read_findings
 
 _NAMES_ITS_IMAGES = ".json"
 """Ending of an output that names the folder of its images, which has the step's name."""

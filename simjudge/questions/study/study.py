@@ -20,6 +20,7 @@ from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic_net import predict_semantic
 from simjudge.detectors.training import train
+from simjudge.judging.study_findings import StudyFinding
 from simjudge.page.html import FigureEmbedder, data_uri, load_template, write_page
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.ablation import compare_variants, is_ablation, load_ablation, make_ablation_view
@@ -35,7 +36,9 @@ from simjudge.questions.many_sets.run import compare_many_sets
 from simjudge.questions.objects.page import OBJECTS_PAGE
 from simjudge.questions.objects.result import fact_lines, headline, is_object_result, lead, load_object_result
 from simjudge.questions.objects.run import compare_objects
+from simjudge.questions.real_performance import estimate_real_performance
 from simjudge.questions.study.file import ANY_NAME, DEFAULT_SIZE, SAME_NAMES, Study, Verb, read_study
+from simjudge.questions.study.krc_findings import find_krc
 from simjudge.questions.study.run import StudyResult, StudyRunOptions, run_steps, seconds_left
 from simjudge.questions.study.work import PlannedStep, StepRecord, is_running, kept_record, log_path, read_plan
 from simjudge.questions.study.workers import FAILED_LINE, TIME_FORMAT
@@ -46,9 +49,6 @@ from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.sensors.camera.filtering import filter_images
-from simjudge.studies.krc_findings import find_krc
-from simjudge.studies.real_performance import estimate_real_performance
-from simjudge.studies.study_findings import StudyFinding
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
 

@@ -28,8 +28,8 @@ from simjudge.core.files import disk_trouble, is_disk_full
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.core.progress import Advance, Log, ProgressBar, ProgressLines
 from simjudge.core.text import one_line
+from simjudge.judging.join_cluster import DASK_MISSING, connect_to_scheduler, silence_dask
 from simjudge.questions.study.work import StepRecord, StepTask, do_task, log_path
-from simjudge.studies.join_cluster import DASK_MISSING, connect_to_scheduler, silence_dask
 
 _LINE_PERIOD = 10.0
 """Seconds between lines in the log that say how far a step is."""

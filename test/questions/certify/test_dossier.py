@@ -15,10 +15,10 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.questions.certify.check import check_statements, holm
 from simjudge.questions.certify.dossier import certify, is_dossier
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 SETTINGS = {
     "as it is": {},

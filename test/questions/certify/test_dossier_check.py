@@ -15,6 +15,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.method.gap import estimate_gap, gap_behind
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.check import (
@@ -32,8 +34,6 @@ from simjudge.questions.certify.check import (
     gap_behind as gap_behind_again,
 )
 from simjudge.questions.certify.dossier import certify, write_manifest
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 
 @pytest.fixture(scope="module")

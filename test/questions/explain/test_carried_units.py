@@ -3,9 +3,8 @@
 import numpy as np
 
 from simjudge.core.object_tables import Objects
+from simjudge.judging.units.sampling_units import SampleUnits, SideUnits
 from simjudge.questions.explain.changed_sets import carried_units, same_places
-from simjudge.studies.units.sampling_units import SampleUnits
-from simjudge.studies.units.words import SideUnits
 
 
 def objects(*rows):

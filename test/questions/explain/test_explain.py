@@ -12,6 +12,8 @@ from painted_discs import RedDetector, paint, seen_by
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.sets import write_set
 from simjudge.detectors.detection import detect
+from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.comparison import compare_sets
 from simjudge.method.verdicts import GAPS
 from simjudge.questions.explain import run as explain_module
 from simjudge.questions.explain.changed_sets import LabelMargins
@@ -20,8 +22,6 @@ from simjudge.questions.explain.run import explain
 from simjudge.sim.sensors.camera.chain import Step
 from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference
 from simjudge.sim.sensors.camera_matching.camera_estimation import REFITS, EstimationError
-from simjudge.studies.compare_settings import CompareSettings
-from simjudge.studies.comparison import compare_sets
 
 FAST = {"draws": 100, "patch": (24, 24), "theta": 0.6, "block": 0, "sample": 6}
 BALANCE = Step("white_balance", {"red": 0.82, "green": 1.0, "blue": 1.15})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.judging.study_findings import NO, UNDECIDED, YES
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.questions.many_sets.findings import (
     StudiedNets,
@@ -20,7 +21,6 @@ from simjudge.questions.many_sets.findings import (
 )
 from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison
 from simjudge.results.saved_result import Curve, Result, ResultEntry
-from simjudge.studies.study_findings import NO, UNDECIDED, YES
 
 NETS = StudiedNets("net_sim", "net_real")
 
